@@ -1,0 +1,148 @@
+//! Named conditions of one file: each is compiled once, and cycles are refused.
+
+use std::collections::HashMap;
+
+use super::Failure;
+use crate::compile::{Bool, Typed};
+use crate::error::{Problem, Span};
+use crate::parse::parse;
+
+/// How long a chain of definitions that use each other may be.
+const MAX_CHAIN: usize = 64;
+
+/// A definition as it is written.
+pub(crate) struct DefinitionText {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Compiles the conditions of one file.
+pub(crate) struct Checker {
+    definitions: Vec<(DefinitionText, State)>,
+    by_name: HashMap<String, usize>,
+    /// The definitions being compiled, outermost first.
+    chain: Vec<usize>,
+    /// Problems inside definitions, by definition.
+    problems: Vec<(usize, Problem)>,
+    /// Loop variables in scope, by slot.
+    pub(super) variables: Vec<String>,
+    pub(super) depth: usize,
+    pub(super) deepest: usize,
+    pub(super) cost: u64,
+}
+
+enum State {
+    New,
+    Active,
+    Done { typed: Typed, height: usize, cost: u64 },
+    Broken,
+}
+
+impl Checker {
+    pub(crate) fn new(definitions: Vec<DefinitionText>) -> Self {
+        let names = definitions.iter().enumerate();
+        Self {
+            by_name: names.map(|(index, text)| (text.name.clone(), index)).collect(),
+            definitions: definitions.into_iter().map(|text| (text, State::New)).collect(),
+            chain: Vec::new(),
+            problems: Vec::new(),
+            variables: Vec::new(),
+            depth: 0,
+            deepest: 0,
+            cost: 0,
+        }
+    }
+
+    /// Compiles the condition of a rule.
+    pub(crate) fn condition(&mut self, text: &str) -> Result<Bool, Failure> {
+        (self.depth, self.deepest, self.cost) = (0, 0, 0);
+        self.variables.clear();
+        let expr = parse(text)?;
+        match self.lower(&expr)? {
+            Typed::Bool(inner) => Ok(inner),
+            other => {
+                let message =
+                    format!("a condition must be true or false, this is {}", other.name());
+                Err(Problem::new(expr.span, message).into())
+            }
+        }
+    }
+
+    /// Compiles what no rule has used, and hands over the problems of all definitions.
+    pub(crate) fn finish(mut self) -> Vec<(usize, Problem)> {
+        for index in 0..self.definitions.len() {
+            (self.depth, self.deepest, self.cost) = (0, 0, 0);
+            let (DefinitionText { name, .. }, _) = &self.definitions[index];
+            let name = name.clone();
+            // A problem is kept in `problems`; a use with no place of its own adds nothing.
+            let _ = self.definition(Span::default(), &name);
+        }
+        self.problems.sort_by_key(|(index, _)| *index);
+        self.problems
+    }
+
+    /// The compiled form of a definition where it is used.
+    pub(super) fn definition(&mut self, span: Span, name: &str) -> Result<Typed, Failure> {
+        let Some(index) = self.by_name.get(name).copied() else {
+            let known: Vec<&str> =
+                self.definitions.iter().map(|(text, _)| text.name.as_str()).collect();
+            let message = format!("there is no definition named `{name}` in this file");
+            return Err(Problem::new(span, message).nearest(name, &known).into());
+        };
+        match &self.definitions[index].1 {
+            State::Done { typed, height, cost } => {
+                let (typed, height, cost) = (typed.clone(), *height, *cost);
+                self.grow(span, height, cost)?;
+                return Ok(typed);
+            }
+            State::Broken => return Err(Failure::Reported),
+            State::Active => return Err(self.cycle(span, index).into()),
+            State::New => {}
+        }
+        if self.chain.len() >= MAX_CHAIN {
+            let message = format!("definitions use each other more than {MAX_CHAIN} deep");
+            return Err(Problem::new(span, message).into());
+        }
+        self.compile(index)
+    }
+
+    fn compile(&mut self, index: usize) -> Result<Typed, Failure> {
+        // Loop variables belong to the text that declares them, so a definition sees none.
+        let variables = std::mem::take(&mut self.variables);
+        let (depth, deepest, cost) = (self.depth, self.deepest, self.cost);
+        self.deepest = depth;
+        self.definitions[index].1 = State::Active;
+        self.chain.push(index);
+        let result = parse(&self.definitions[index].0.text)
+            .map_err(Failure::Here)
+            .and_then(|expr| self.lower(&expr));
+        self.chain.pop();
+        self.variables = variables;
+        let height = self.deepest - depth;
+        self.deepest = self.deepest.max(deepest);
+        self.depth = depth;
+        match result {
+            Ok(typed) => {
+                let typed = typed.shared();
+                let cost = self.cost - cost;
+                self.definitions[index].1 = State::Done { typed: typed.clone(), height, cost };
+                Ok(typed)
+            }
+            Err(failure) => {
+                if let Failure::Here(problem) = failure {
+                    self.problems.push((index, problem));
+                }
+                self.definitions[index].1 = State::Broken;
+                Err(Failure::Reported)
+            }
+        }
+    }
+
+    fn cycle(&self, span: Span, index: usize) -> Problem {
+        let start = self.chain.iter().position(|active| *active == index).unwrap_or(0);
+        let round = self.chain[start..].iter().chain([&index]);
+        let names: Vec<String> =
+            round.map(|active| format!("${}", self.definitions[*active].0.name)).collect();
+        Problem::new(span, format!("a definition may not use itself: {}", names.join(" -> ")))
+    }
+}

@@ -1,0 +1,126 @@
+//! The decision: the first rule that matches.
+
+use std::sync::Arc;
+
+use crate::compile::Bool;
+use crate::eval::holds;
+use crate::load::digest;
+use crate::source::DEFAULT_PRIORITY;
+use crate::{Decision, Facts, RuleRef, SourceFile, Verdict};
+
+/// A loaded rule set.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    rules: Vec<Rule>,
+    digest: String,
+}
+
+/// One loaded rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The id, unique in the set.
+    pub id: String,
+    /// What happens when it matches.
+    pub action: Verdict,
+    /// Its place in the order; lower comes first.
+    pub priority: i64,
+    /// What it is for.
+    pub description: String,
+    /// What the agent and the operator are told when it decides; may be empty.
+    pub reason: String,
+    /// The file that holds it.
+    pub file: String,
+    /// The line on which it starts.
+    pub line: u32,
+    /// The condition as it is written.
+    pub condition: String,
+    pub(crate) matcher: Bool,
+    pub(crate) reference: Arc<RuleRef>,
+}
+
+impl Rule {
+    /// The sentence that goes with a decision of this rule.
+    fn reason(&self) -> String {
+        let verb = match self.action {
+            Verdict::Allow => "allowed",
+            Verdict::Block => "blocked",
+            Verdict::Ask => "held for an operator",
+        };
+        match (self.reason.as_str(), self.description.as_str()) {
+            ("", "") => format!("{verb} by rule {}", self.id),
+            ("", description) => description.to_owned(),
+            (reason, _) => reason.to_owned(),
+        }
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(rules: Vec<Rule>, digest: String) -> Self {
+        Self { rules, digest }
+    }
+
+    /// An engine with the one rule `allow-all`. It is meant for tests of what stands around the
+    /// engine.
+    #[must_use]
+    pub fn allow_all() -> Engine {
+        let reference = Arc::new(RuleRef {
+            id: "allow-all".to_owned(),
+            file: "builtin".to_owned(),
+            line: 1,
+            description: "Allows everything".to_owned(),
+        });
+        let rule = Rule {
+            id: reference.id.clone(),
+            action: Verdict::Allow,
+            priority: DEFAULT_PRIORITY,
+            description: reference.description.clone(),
+            reason: String::new(),
+            file: reference.file.clone(),
+            line: reference.line,
+            condition: "true".to_owned(),
+            matcher: Bool::Literal(true),
+            reference,
+        };
+        let file = SourceFile { name: rule.file.clone(), text: rule.condition.clone() };
+        Self::new(vec![rule], digest(&[&file]))
+    }
+
+    /// The rules in the order in which they are asked.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// SHA-256 over the names and texts of all files, in hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Answers one question. Nothing matched means block, and so does a rule that would have
+    /// restricted but failed: what cannot be decided is not allowed.
+    pub fn decide(&self, facts: &Facts) -> Decision {
+        let mut errors = Vec::new();
+        for rule in &self.rules {
+            let verdict = match holds(&rule.matcher, facts) {
+                Ok(false) => continue,
+                Ok(true) => rule.action,
+                Err(fault) => {
+                    errors.push(format!("rule {} ({}:{}): {fault}", rule.id, rule.file, rule.line));
+                    if rule.action == Verdict::Allow {
+                        continue;
+                    }
+                    Verdict::Block
+                }
+            };
+            let rule_ref = Some(Arc::clone(&rule.reference));
+            return Decision { verdict, rule: rule_ref, reason: rule.reason(), errors };
+        }
+        let reason = format!("no rule allows {} to {}", facts.action_type, facts.target);
+        Decision { verdict: Verdict::Block, rule: None, reason, errors }
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

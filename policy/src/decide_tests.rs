@@ -1,0 +1,94 @@
+use super::*;
+
+fn engine(files: &[(&str, &str)]) -> Engine {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, rules)| SourceFile {
+            name: (*name).into(),
+            text: format!("version: \"1\"\nrules:\n{rules}"),
+        })
+        .collect();
+    Engine::load(&files).unwrap()
+}
+
+fn decide(files: &[(&str, &str)]) -> (Verdict, String, String) {
+    let facts = Facts { target: "/x".into(), ..Facts::default() };
+    let decision = engine(files).decide(&facts);
+    let id = decision.rule.map(|rule| rule.id.clone()).unwrap_or_default();
+    (decision.verdict, id, decision.reason)
+}
+
+#[test]
+fn nothing_matched_is_block_with_the_documented_reason() {
+    let expected = (Verdict::Block, String::new(), "no rule allows file_access to /x".to_owned());
+    assert_eq!(decide(&[]), expected);
+    assert_eq!(decide(&[("a", "  - { id: r, condition: false, action: allow }\n")]), expected);
+}
+
+#[test]
+fn priority_then_file_name_then_position() {
+    let allow = "  - { id: a, condition: true, action: allow }\n";
+    let block = "  - { id: b, condition: true, action: block }\n";
+    let early = "  - { id: e, condition: true, action: ask, priority: 99 }\n";
+    let late = "  - { id: l, condition: true, action: ask, priority: 101 }\n";
+    for (files, id) in [
+        (vec![("f", format!("{allow}{block}"))], "a"),
+        (vec![("f", format!("{block}{allow}"))], "b"),
+        (vec![("2", block.to_owned()), ("1", allow.to_owned())], "a"),
+        (vec![("1", block.to_owned()), ("2", allow.to_owned()), ("3", early.to_owned())], "e"),
+        (vec![("1", late.to_owned()), ("2", allow.to_owned())], "a"),
+    ] {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        assert_eq!(decide(&files).1, id, "{files:?}");
+    }
+}
+
+#[test]
+fn the_reason_is_reason_then_description_then_id() {
+    for (keys, action, reason) in [
+        ("reason: why, description: what", "block", "why"),
+        ("description: what", "deny", "what"),
+        ("priority: 1", "block", "blocked by rule r"),
+        ("priority: 1", "allow", "allowed by rule r"),
+        ("priority: 1", "ask", "held for an operator by rule r"),
+    ] {
+        let rule = format!("  - {{ id: r, condition: true, action: {action}, {keys} }}\n");
+        assert_eq!(decide(&[("a", &rule)]).2, reason);
+    }
+}
+
+#[test]
+fn errors_fail_closed_and_are_told() {
+    let failing = |action: &str| {
+        format!(
+            "  - {{ id: f, condition: \"run.args[0] == 'x'\", action: {action} }}\n  \
+             - {{ id: after, condition: true, action: allow, priority: 200 }}\n"
+        )
+    };
+    for (action, verdict, id) in [
+        ("block", Verdict::Block, "f"),
+        ("ask", Verdict::Block, "f"),
+        ("allow", Verdict::Allow, "after"),
+    ] {
+        let decision = engine(&[("a", &failing(action))]).decide(&Facts::default());
+        assert_eq!((decision.verdict, decision.rule.unwrap().id.as_str()), (verdict, id));
+        assert_eq!(decision.errors, ["rule f (a:3): there is no item 0 in a list of 0"]);
+    }
+}
+
+#[test]
+fn a_decision_names_its_rule() {
+    let engine = engine(&[("a.yaml", "  - id: r\n    condition: true\n    action: ask\n")]);
+    let rule = engine.decide(&Facts::default()).rule.unwrap();
+    assert_eq!((rule.file.as_str(), rule.line), ("a.yaml", 3));
+    assert_eq!(engine.rules()[0].condition, "true");
+}
+
+#[test]
+fn allow_all_allows() {
+    let decision = Engine::allow_all().decide(&Facts::default());
+    assert_eq!(
+        (decision.verdict, decision.rule.unwrap().id.as_str()),
+        (Verdict::Allow, "allow-all")
+    );
+}
