@@ -1,1 +1,5 @@
-fn main() {}
+//! The operator's command.
+
+fn main() -> std::process::ExitCode {
+    supervisor::cli::operator()
+}

@@ -1,1 +1,5 @@
-fn main() {}
+//! The supervisor daemon.
+
+fn main() -> std::process::ExitCode {
+    supervisor::cli::daemon()
+}

@@ -1,0 +1,31 @@
+# Outcall: build, show and test. Two commands do everything: `make run` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+DIST := target/dist
+MUSL := x86_64-unknown-linux-musl
+
+.PHONY: help setup build run test check unit integration clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: ## Install what is missing (Debian packages, the musl target)
+	@integration/scripts/setup build
+
+build: setup ## Build outcalld, outcallctl and the static shim into target/dist
+	cargo build --release --locked -p supervisor
+	@integration/scripts/build-shim
+	@mkdir -p $(DIST)
+	install -m 0755 target/release/outcalld target/release/outcallctl $(DIST)/
+
+run: build ## Show the main job: a script, supervised
+	@integration/scripts/demo $(DIST)
+
+test: build ## Run every tier; installs what is missing
+	@integration/scripts/setup test
+	@integration/scripts/test
+
+clean: ## Remove what was built
+	cargo clean

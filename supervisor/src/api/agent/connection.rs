@@ -1,0 +1,100 @@
+//! One connection: HTTP/1.1 over a Unix stream whose descriptors are kept for the handler.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::UnixStream;
+use tower::ServiceExt;
+
+use super::door::{Door, Peer};
+use crate::sys::socket::receive_with_descriptors;
+
+/// Descriptors that arrived on a connection and were not taken yet; more than a few are dropped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrivals(Arc<Mutex<Vec<OwnedFd>>>);
+
+impl Arrivals {
+    const MAX: usize = 4;
+
+    pub(super) fn take(&self) -> Option<OwnedFd> {
+        let mut arrived = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if arrived.is_empty() { None } else { Some(arrived.remove(0)) }
+    }
+
+    fn keep(&self, descriptors: Vec<OwnedFd>) {
+        let mut arrived = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        arrived.extend(descriptors);
+        arrived.truncate(Self::MAX);
+    }
+}
+
+/// Serves one connection until it ends.
+pub(crate) async fn serve(stream: UnixStream, door: Arc<Door>, peer: Peer) {
+    let arrivals = Arrivals::default();
+    let io = TokioIo::new(DescriptorStream { stream, arrivals: arrivals.clone() });
+    let router = super::routes::router(door.clone())
+        .layer(axum::Extension(arrivals))
+        .layer(axum::Extension(peer));
+    let service = hyper::service::service_fn(move |request: hyper::Request<_>| {
+        router.clone().oneshot(request.map(axum::body::Body::new))
+    });
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.max_buf_size(64 * 1024).half_close(false);
+    if let Err(error) = server.serve_connection(io, service).await {
+        tracing::debug!(%error, "a connection ended");
+    }
+    door.leave(peer);
+}
+
+/// A Unix stream that keeps the descriptors that come with its bytes.
+struct DescriptorStream {
+    stream: UnixStream,
+    arrivals: Arrivals,
+}
+
+impl AsyncRead for DescriptorStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.stream.poll_read_ready(context))?;
+            let received = self.stream.try_io(Interest::READABLE, || {
+                receive_with_descriptors(self.stream.as_fd(), buffer.initialize_unfilled())
+            });
+            match received {
+                Ok((length, descriptors)) => {
+                    self.arrivals.keep(descriptors);
+                    buffer.advance(length);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for DescriptorStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,90 @@
+//! The routes, each answering in the envelope.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use super::connection::Arrivals;
+use super::door::{Door, Peer, Refusal};
+
+/// Bodies over this are 413.
+const MAX_BODY: usize = 64 * 1024;
+
+pub(super) fn router(door: Arc<Door>) -> Router {
+    Router::new()
+        .route("/v1/checkin", post(check_in))
+        .route("/v1/profile", get(profile))
+        .route("/v1/supervise", post(supervise))
+        .route("/v1/heartbeat", get(heartbeat))
+        .fallback(|| async { Refusal::new(404, "no such resource").into_response() })
+        .method_not_allowed_fallback(|| async {
+            Refusal::new(405, "that method is not for this resource").into_response()
+        })
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
+        .with_state(door)
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(json!({ "success": false, "error": self.message }))).into_response()
+    }
+}
+
+fn success(data: Value) -> Response {
+    Json(json!({ "success": true, "data": data })).into_response()
+}
+
+async fn check_in(
+    State(door): State<Arc<Door>>,
+    Extension(peer): Extension<Peer>,
+) -> Result<Response, Refusal> {
+    let checked_in = door.check_in(peer)?;
+    Ok(success(json!({
+        "container_id": checked_in.container,
+        "session_token": checked_in.token,
+        "context_keys": ["action_type", "target", "metadata"],
+    })))
+}
+
+async fn profile(
+    State(door): State<Arc<Door>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    door.authorise(peer, bearer(&headers))?;
+    let filter = &door.profile.filter;
+    Ok(success(json!({
+        "name": door.profile.name,
+        "digest": filter.digest(),
+        "filter": base64::engine::general_purpose::STANDARD.encode(filter.program()),
+        "signal_scope": true,
+    })))
+}
+
+async fn supervise(
+    State(door): State<Arc<Door>>,
+    Extension(peer): Extension<Peer>,
+    Extension(arrivals): Extension<Arrivals>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let listener = arrivals.take();
+    let container = door.authorise(peer, bearer(&headers))?;
+    let session = door.supervise(peer, &container, listener)?;
+    Ok(success(json!({ "session": session })))
+}
+
+/// A log that cannot be written turns answers into denials; it does not end the workload.
+async fn heartbeat(State(door): State<Arc<Door>>) -> Response {
+    success(json!({ "alive": true, "recording": door.is_recording() }))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}

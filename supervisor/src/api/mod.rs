@@ -1,0 +1,3 @@
+//! The HTTP doors.
+
+pub(crate) mod agent;

@@ -1,0 +1,206 @@
+//! One supervised program tree, from the hand-over of its listener to the death of its last task.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use crate::decode::Decoded;
+use crate::facts::Question;
+use crate::judge::rules::Rules;
+use crate::judge::{Guard, Judgement};
+use crate::pipeline::Verdict;
+use crate::receive::Notification;
+use crate::record::decision::PolicyRecord;
+use crate::record::{DecisionRecord, LogError, ObjectRecord, Recorder};
+use crate::resolve::names::text;
+use crate::resolve::{Object, Request, Tasks};
+use crate::respond::ERESTARTSYS;
+
+/// Whether decisions bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// They do.
+    Enforce,
+    /// They are recorded, and the kernel carries on.
+    Observe,
+}
+
+impl Mode {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Observe => "observe",
+        }
+    }
+}
+
+/// Who a session is, as rules and records name it. Nothing of it comes from the supervised side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Identity {
+    pub(crate) id: String,
+    pub(crate) agent: String,
+    /// Empty outside containers.
+    pub(crate) container: String,
+    pub(crate) workspace: String,
+}
+
+/// A session: what its workers share.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) identity: Identity,
+    pub(crate) mode: Mode,
+    pub(crate) tasks: Tasks,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) guard: Guard,
+    pub(crate) recorder: Arc<Recorder>,
+    shim: AtomicI32,
+    allowed: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Session {
+    pub(crate) fn new(
+        identity: Identity,
+        mode: Mode,
+        rules: Arc<Rules>,
+        guard: Guard,
+        recorder: Arc<Recorder>,
+        shim: i32,
+    ) -> Self {
+        Self {
+            identity,
+            mode,
+            tasks: Tasks::default(),
+            rules,
+            guard,
+            recorder,
+            shim: AtomicI32::new(shim),
+            allowed: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// The shim's process id: every process of the session descends from it.
+    pub(crate) fn shim(&self) -> i32 {
+        self.shim.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn record_begin(&self, profile: &str) -> Result<(), LogError> {
+        let body = serde_json::json!({
+            "session": self.identity.id,
+            "container": self.identity.container,
+            "workspace": self.identity.workspace,
+            "mode": self.mode.as_str(),
+            "profile": profile,
+            "policy": self.policy(),
+        });
+        self.recorder.control("session_begin", body).map(drop)
+    }
+
+    pub(crate) fn record_end(&self) {
+        let body = serde_json::json!({
+            "session": self.identity.id,
+            "allowed": self.allowed.load(Ordering::Relaxed),
+            "refused": self.refused.load(Ordering::Relaxed),
+            "self_denied": crate::receive::self_denied(),
+        });
+        if let Err(error) = self.recorder.control("session_end", body) {
+            tracing::error!(%error, "the end of a session is not on record");
+        }
+    }
+
+    /// Records that an exec turned out to be another one than was judged, and was killed.
+    pub(crate) fn record_killed(&self, tid: i32, tgid: i32, difference: &str) {
+        let body = serde_json::json!({
+            "session": self.identity.id, "tid": tid, "tgid": tgid, "difference": difference,
+        });
+        tracing::warn!(tgid, difference, "an exec was not the judged one; killed");
+        if let Err(error) = self.recorder.control("exec_killed", body) {
+            tracing::error!(%error, "a killed exec is not on record");
+        }
+    }
+
+    /// Writes the record of a call whose answer is ready.
+    pub(crate) fn record(
+        &self,
+        notification: &Notification<'_>,
+        decoded: &Decoded,
+        verdict: &Verdict,
+    ) -> Result<u64, LogError> {
+        let allowed = verdict.judgement.as_ref().is_none_or(Judgement::allows);
+        let counter = if allowed { &self.allowed } else { &self.refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let mut record = DecisionRecord {
+            session: self.identity.id.clone(),
+            container: Some(self.identity.container.clone()).filter(|id| !id.is_empty()),
+            tid: notification.tid(),
+            arch: "x86_64".to_owned(),
+            syscall: decoded.name.to_owned(),
+            args: notification.registers().args.iter().map(|arg| format!("{arg:#x}")).collect(),
+            decision: "none".to_owned(),
+            errno: verdict.answer.errno().map(errno_name),
+            answer: verdict.answer.class.as_str().to_owned(),
+            policy: self.policy(),
+            latency_us: verdict.latency,
+            mode: self.mode.as_str().to_owned(),
+            ..DecisionRecord::default()
+        };
+        let task = match &verdict.resolved {
+            Ok(resolved) => Some(&resolved.caller.task),
+            Err(failure) => failure.task.as_ref(),
+        };
+        if let Some(task) = task {
+            record.tgid = task.tgid;
+            record.exe = text(&task.exe);
+            record.exec_id = task.exec_id;
+            record.parent_exec_id = task.parent_exec_id;
+        }
+        match &verdict.resolved {
+            Ok(resolved) => {
+                if let Request::PathOnly { requested } = &resolved.request {
+                    record.object.requested = text(requested);
+                }
+            }
+            Err(failure) => record.object.requested = text(&failure.requested),
+        }
+        if let Some(judgement) = &verdict.judgement {
+            describe(&mut record, judgement);
+        }
+        self.recorder.decision(record)
+    }
+
+    fn policy(&self) -> PolicyRecord {
+        let rules = self.rules.current();
+        PolicyRecord { digest: rules.engine.digest().to_owned(), generation: rules.generation }
+    }
+}
+
+fn describe(record: &mut DecisionRecord, judgement: &Judgement) {
+    judgement.verdict.as_str().clone_into(&mut record.decision);
+    record.rule.clone_from(&judgement.rule);
+    record.rule_origin.clone_from(&judgement.origin);
+    record.reason.clone_from(&judgement.reason);
+    record.errors.clone_from(&judgement.errors);
+    if let Some(Question { facts, object }) = &judgement.question {
+        facts.action_type.as_str().clone_into(&mut record.action_type);
+        record.operation.clone_from(&facts.file.operation);
+        record.target.clone_from(&facts.target);
+        record.argv.clone_from(&facts.exec.argv);
+        record.object = object_record(object);
+    }
+}
+
+fn object_record(object: &Object) -> ObjectRecord {
+    ObjectRecord {
+        requested: text(&object.requested),
+        resolved: text(&object.resolved),
+        dev: object.device,
+        ino: object.inode,
+    }
+}
+
+fn errno_name(errno: i32) -> String {
+    if errno == ERESTARTSYS {
+        return "ERESTARTSYS".to_owned();
+    }
+    format!("{:?}", nix::errno::Errno::from_raw(errno))
+}

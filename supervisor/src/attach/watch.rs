@@ -1,0 +1,102 @@
+//! The watch over blocking calls: a worker that blocks on behalf of a caller is nudged when the
+//! caller is interrupted or dies, because the kernel interrupts only the caller.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::identity::Status;
+use crate::sys::listener::Listener;
+use crate::sys::signal::nudge_thread;
+use crate::sys::thread;
+
+/// How often blocked workers are looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What one worker is doing.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    listener: Arc<Listener>,
+    worker: i32,
+    notification: AtomicU64,
+    caller: AtomicI32,
+    /// The worker is in a call that may block and may be interrupted.
+    interruptible: AtomicBool,
+    /// The caller was interrupted or died.
+    cancelled: AtomicBool,
+}
+
+static SLOTS: Mutex<Vec<Weak<Slot>>> = Mutex::new(Vec::new());
+
+impl Slot {
+    /// A slot for the current thread.
+    pub(crate) fn new(listener: Arc<Listener>) -> Arc<Self> {
+        static WATCH: Once = Once::new();
+        WATCH.call_once(|| {
+            let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(watch);
+        });
+        let slot = Arc::new(Self {
+            listener,
+            worker: thread::id(),
+            notification: AtomicU64::new(0),
+            caller: AtomicI32::new(0),
+            interruptible: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        });
+        SLOTS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&slot));
+        slot
+    }
+
+    /// Says whose call is being worked on.
+    pub(crate) fn begin(&self, notification: u64, caller: i32) {
+        self.notification.store(notification, Ordering::Relaxed);
+        self.caller.store(caller, Ordering::Relaxed);
+        self.cancelled.store(false, Ordering::Relaxed);
+    }
+
+    /// Runs something that may block. It returns EINTR once the caller was interrupted.
+    pub(crate) fn interruptible<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.interruptible.store(true, Ordering::Release);
+        let result = work();
+        self.interruptible.store(false, Ordering::Release);
+        result
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    fn check(&self) {
+        if !self.interruptible.load(Ordering::Acquire) {
+            return;
+        }
+        let gone = self.listener.id_valid(self.notification.load(Ordering::Relaxed)).is_err();
+        if gone || is_interrupted(self.caller.load(Ordering::Relaxed)) {
+            self.cancelled.store(true, Ordering::Release);
+            // Between the flag and the call a nudge is lost; the next tick sends another.
+            let _ = nudge_thread(self.worker);
+        }
+    }
+}
+
+/// A signal waits that would be handled if the call returned.
+fn is_interrupted(tid: i32) -> bool {
+    let Ok(directory) = std::fs::File::open(format!("/proc/{tid}")) else { return true };
+    Status::read(directory.as_fd()).map_or(true, |status| status.deliverable_signals != 0)
+}
+
+fn watch() {
+    loop {
+        let began = Instant::now();
+        let slots: Vec<Arc<Slot>> = {
+            let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+            slots.retain(|slot| slot.strong_count() > 0);
+            slots.iter().filter_map(Weak::upgrade).collect()
+        };
+        for slot in slots {
+            slot.check();
+        }
+        std::thread::sleep(TICK.saturating_sub(began.elapsed()));
+    }
+}

@@ -1,0 +1,194 @@
+//! `outcallctl run`: a private supervisor for the life of one program.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use anyhow::{Context, bail};
+
+use super::arguments::{ModeArgument, RunArguments};
+use crate::api::agent::{Door, Peer, serve};
+use crate::attach::session::Mode;
+use crate::daemon::{load_profile, sealed_paths, start_record};
+use crate::judge::rules::Rules;
+use crate::record::decision::{DecisionRecord, Line};
+use crate::record::{Recorder, sentence};
+
+mod foreground;
+
+/// The shell's codes for a command that is not there, or cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+/// Refusals that wait for the screen; past that some are only in the log.
+const NOTICES: usize = 4096;
+
+pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
+    let program = arguments.command.first().filter(|program| !program.is_empty());
+    let program = program.context("no command given; try: outcallctl run -- CMD ARGS…")?;
+    if let Some(code) = cannot_run(program) {
+        return Ok(code);
+    }
+    let shim = find_shim()?;
+    let mode = match arguments.mode {
+        ModeArgument::Enforce => Mode::Enforce,
+        ModeArgument::Observe => Mode::Observe,
+    };
+    let default_profile = if mode == Mode::Observe { "observe" } else { "default" };
+    let profile = load_profile(arguments.profile.as_deref().unwrap_or(default_profile))?;
+    let rules = Arc::new(Rules::load(&arguments.rules)?);
+    let workspace = std::env::current_dir()
+        .and_then(|directory| directory.canonicalize())
+        .context("cannot tell the current directory")?;
+    let log = match &arguments.log {
+        Some(directory) => directory.clone(),
+        None => new_log_directory()?,
+    };
+    let (send, receive) = sync_channel(NOTICES);
+    let recorder = Arc::new(Recorder::open(&log, Some(send))?);
+    recorder.control("start", start_record(&rules, mode.as_str()))?;
+    let workspace = crate::resolve::names::text(workspace.as_os_str().as_bytes());
+    let sealed = sealed_paths(recorder.directory(), None);
+    let door = Arc::new(Door::new(rules, recorder, profile, mode, &sealed, Some(workspace)));
+    crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
+    let printer = print_notices(receive, arguments.json);
+    let code = supervise(&door, &shim, &arguments.command);
+    let _ = door.recorder.control("stop", serde_json::json!({}));
+    // The door holds the sending end; without it the printer has nothing left to wait for.
+    door.recorder.close_notices();
+    let _ = printer.join();
+    code
+}
+
+/// Starts the shim on one end of a socket pair and serves the other until it has ended.
+fn supervise(door: &Arc<Door>, shim: &Path, command: &[OsString]) -> anyhow::Result<u8> {
+    let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
+    let theirs = OwnedFd::from(theirs);
+    let signals = foreground::Signals::block()?;
+    let child = start_shim(shim, &theirs, command, &signals)?;
+    drop(theirs);
+    let pid = child.id().cast_signed();
+    door.set_embedded_shim(pid);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("cannot start the API's runtime")?;
+    ours.set_nonblocking(true)?;
+    let stream = {
+        let _inside = runtime.enter();
+        tokio::net::UnixStream::from_std(ours)?
+    };
+    let peer = Peer { pid, uid: nix::unistd::getuid().as_raw() };
+    runtime.spawn(serve(stream, door.clone(), peer));
+    let code = signals.wait_for(pid)?;
+    door.wait_for_sessions();
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+fn start_shim(
+    shim: &Path,
+    connection: &OwnedFd,
+    command: &[OsString],
+    signals: &foreground::Signals,
+) -> anyhow::Result<Child> {
+    let number = connection.as_raw_fd();
+    rustix::io::fcntl_setfd(connection, rustix::io::FdFlags::empty())?;
+    let mut start = Command::new(shim);
+    start.args(["run", "--connected", &number.to_string(), "--"]).args(command);
+    signals.restore_in(&mut start);
+    let child = start.spawn().with_context(|| format!("cannot start the shim {}", shim.display()));
+    rustix::io::fcntl_setfd(connection, rustix::io::FdFlags::CLOEXEC)?;
+    child
+}
+
+/// The shim lies beside this program, or where it is installed.
+fn find_shim() -> anyhow::Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name("outcall-agent");
+    let installed = [PathBuf::from("/usr/local/bin/outcall"), "/usr/libexec/outcall-agent".into()];
+    std::iter::once(beside.clone()).chain(installed).find(|path| path.is_file()).with_context(
+        || format!("the shim is not at {}; build it with: make build", beside.display()),
+    )
+}
+
+/// Prints refusals as they happen.
+fn print_notices(
+    receive: Receiver<Line<DecisionRecord>>,
+    json: bool,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in receive {
+            let text = if json {
+                serde_json::to_string(&line).unwrap_or_default()
+            } else {
+                sentence::refusal(&line)
+            };
+            eprintln!("{text}");
+        }
+    })
+}
+
+/// Says at once what a shell would say about a command that cannot be started.
+fn cannot_run(program: &OsStr) -> Option<u8> {
+    let executable = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let shown = sentence::printable(&program.to_string_lossy());
+    if program.as_bytes().contains(&b'/') {
+        let path = Path::new(program);
+        if executable(path) {
+            return None;
+        }
+        return Some(if path.exists() {
+            eprintln!("outcallctl: cannot run '{shown}': not an executable file");
+            NOT_EXECUTABLE
+        } else {
+            eprintln!("outcallctl: cannot run '{shown}': no such file");
+            NOT_FOUND
+        });
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    if std::env::split_paths(&path).any(|directory| executable(&directory.join(program))) {
+        return None;
+    }
+    eprintln!("outcallctl: cannot run '{shown}': not found in PATH");
+    Some(NOT_FOUND)
+}
+
+/// Where an ordinary user's runs keep their logs.
+pub(super) fn state_directory() -> anyhow::Result<PathBuf> {
+    let base = match std::env::var_os("XDG_STATE_HOME") {
+        Some(base) if Path::new(&base).is_absolute() => PathBuf::from(base),
+        _ => match std::env::var_os("HOME") {
+            Some(home) if !home.is_empty() => PathBuf::from(home).join(".local/state"),
+            _ => bail!(
+                "neither XDG_STATE_HOME nor HOME is set; say where the log goes with --log DIR"
+            ),
+        },
+    };
+    Ok(base.join("outcall"))
+}
+
+/// A directory for this run, and `latest` pointing at it.
+fn new_log_directory() -> anyhow::Result<PathBuf> {
+    let state = state_directory()?;
+    let name =
+        format!("{}-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S"), std::process::id());
+    let directory = state.join("runs").join(&name);
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&directory)
+        .with_context(|| format!("cannot create the log directory {}", directory.display()))?;
+    let link = state.join(format!("latest.{}", std::process::id()));
+    let _ = std::os::unix::fs::symlink(Path::new("runs").join(&name), &link);
+    let _ = std::fs::rename(&link, state.join("latest"));
+    Ok(directory)
+}

@@ -1,0 +1,196 @@
+//! Configuration of the daemon: flags over environment over file over defaults.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::attach::session::Mode;
+
+/// Where the file is looked for when nobody says.
+const DEFAULT_FILE: &str = "/etc/outcall/outcalld.toml";
+
+/// Every key of the file.
+const KEYS: &[&str] =
+    &["agent_socket", "agent_socket_mode", "log", "rules", "profile", "mode", "drain_seconds"];
+
+/// Why a configuration is no good.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("cannot read the configuration {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {message}")]
+    Parse { path: PathBuf, message: String },
+    #[error("{path}: unknown key '{key}'{hint}")]
+    UnknownKey { path: PathBuf, key: String, hint: String },
+    #[error("{origin}: '{value}' is not a {what}; {hint}")]
+    Value { origin: String, value: String, what: &'static str, hint: &'static str },
+}
+
+/// One layer: what a flag set, a variable or a file says.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Layer {
+    pub(crate) agent_socket: Option<PathBuf>,
+    pub(crate) agent_socket_mode: Option<String>,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) rules: Option<Vec<PathBuf>>,
+    pub(crate) profile: Option<String>,
+    pub(crate) mode: Option<String>,
+    pub(crate) drain_seconds: Option<u64>,
+}
+
+/// The settings in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    pub(crate) agent_socket: PathBuf,
+    pub(crate) agent_socket_mode: u32,
+    pub(crate) log: PathBuf,
+    pub(crate) rules: Vec<PathBuf>,
+    pub(crate) profile: String,
+    pub(crate) mode: Mode,
+    pub(crate) drain_seconds: u64,
+}
+
+impl Config {
+    /// Puts the layers together. `file` is the path given by flag or variable; a missing default
+    /// file is no error, a missing named one is.
+    pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Self, ConfigError> {
+        let file = match file {
+            Some(path) => read_file(path)?,
+            None if Path::new(DEFAULT_FILE).exists() => read_file(Path::new(DEFAULT_FILE))?,
+            None => Layer::default(),
+        };
+        let environment = from_environment()?;
+        let merged = flags.or(environment).or(file);
+        merged.into_config()
+    }
+}
+
+impl Layer {
+    fn or(self, lower: Self) -> Self {
+        Self {
+            agent_socket: self.agent_socket.or(lower.agent_socket),
+            agent_socket_mode: self.agent_socket_mode.or(lower.agent_socket_mode),
+            log: self.log.or(lower.log),
+            rules: self.rules.or(lower.rules),
+            profile: self.profile.or(lower.profile),
+            mode: self.mode.or(lower.mode),
+            drain_seconds: self.drain_seconds.or(lower.drain_seconds),
+        }
+    }
+
+    fn into_config(self) -> Result<Config, ConfigError> {
+        let socket_mode = self.agent_socket_mode.unwrap_or_else(|| "0666".to_owned());
+        let agent_socket_mode = u32::from_str_radix(&socket_mode, 8)
+            .ok()
+            .filter(|mode| *mode <= 0o777)
+            .ok_or_else(|| ConfigError::Value {
+                origin: "agent_socket_mode".to_owned(),
+                value: socket_mode.clone(),
+                what: "file mode",
+                hint: "write it in octal, as \"0660\"",
+            })?;
+        Ok(Config {
+            agent_socket: self.agent_socket.unwrap_or_else(|| "/run/outcall/agent.sock".into()),
+            agent_socket_mode,
+            log: self.log.unwrap_or_else(|| "/var/log/outcall".into()),
+            rules: self.rules.unwrap_or_default(),
+            profile: self.profile.unwrap_or_else(|| "default".to_owned()),
+            mode: parse_mode("mode", self.mode.as_deref().unwrap_or("enforce"))?,
+            drain_seconds: self.drain_seconds.unwrap_or(5),
+        })
+    }
+}
+
+/// Reads a mode by name.
+pub(crate) fn parse_mode(origin: &str, value: &str) -> Result<Mode, ConfigError> {
+    match value {
+        "enforce" => Ok(Mode::Enforce),
+        "observe" => Ok(Mode::Observe),
+        _ => Err(ConfigError::Value {
+            origin: origin.to_owned(),
+            value: value.to_owned(),
+            what: "mode",
+            hint: "use enforce or observe",
+        }),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Layer, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Layer, ConfigError> {
+    let parse_error = |error: toml::de::Error| ConfigError::Parse {
+        path: path.to_owned(),
+        message: error.to_string(),
+    };
+    let table: toml::Table = text.parse().map_err(parse_error)?;
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let hint =
+            nearest(key, KEYS).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
+        return Err(ConfigError::UnknownKey { path: path.to_owned(), key: key.clone(), hint });
+    }
+    toml::from_str(text).map_err(parse_error)
+}
+
+fn from_environment() -> Result<Layer, ConfigError> {
+    let variable = |name: &str| std::env::var_os(name);
+    let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+    let drain_seconds = text("OUTCALL_DRAIN_SECONDS")
+        .map(|value| {
+            value.parse().map_err(|_| ConfigError::Value {
+                origin: "OUTCALL_DRAIN_SECONDS".to_owned(),
+                value: value.clone(),
+                what: "number of seconds",
+                hint: "use a whole number",
+            })
+        })
+        .transpose()?;
+    Ok(Layer {
+        agent_socket: variable("OUTCALL_AGENT_SOCKET_PATH").map(PathBuf::from),
+        agent_socket_mode: text("OUTCALL_AGENT_SOCKET_MODE"),
+        log: variable("OUTCALL_LOG").map(PathBuf::from),
+        rules: variable("OUTCALL_RULES").map(|paths| std::env::split_paths(&paths).collect()),
+        profile: text("OUTCALL_PROFILE"),
+        mode: text("OUTCALL_MODE"),
+        drain_seconds,
+    })
+}
+
+/// The known name that is nearest to a mistyped one.
+pub(crate) fn nearest<'n>(typed: &str, names: &[&'n str]) -> Option<&'n str> {
+    names
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(typed, name), *name))
+        .filter(|(distance, name)| *distance <= name.len().max(3) / 2)
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_key_names_the_nearest_one() {
+        let error = parse(Path::new("o.toml"), "agent_sokcet = '/x'").unwrap_err();
+        let expected = "o.toml: unknown key 'agent_sokcet'; did you mean 'agent_socket'?";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let file = parse(Path::new("o.toml"), "mode = 'observe'\nlog = '/file'").unwrap();
+        let flags = Layer { log: Some("/flag".into()), ..Layer::default() };
+        let config = flags.or(file).into_config().unwrap();
+        assert_eq!((config.log, config.mode), ("/flag".into(), Mode::Observe));
+    }
+
+    #[test]
+    fn a_mode_must_be_octal() {
+        let layer = Layer { agent_socket_mode: Some("rw".into()), ..Layer::default() };
+        assert!(layer.into_config().unwrap_err().to_string().contains("octal"));
+    }
+}

@@ -1,0 +1,192 @@
+//! The daemon: sockets, signals, privileges.
+
+use std::fs::File;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use caps::{CapSet, Capability, CapsHashSet};
+use seccomp_profiles::{Profile, compile};
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::api::agent::{Door, NamedFilter, Peer, serve};
+use crate::config::Config;
+use crate::judge::rules::Rules;
+use crate::record::Recorder;
+
+/// What doing a call as somebody else, and checking it, can need. Everything else is dropped.
+const NEEDED: &[Capability] = &[
+    Capability::CAP_CHOWN,
+    Capability::CAP_DAC_OVERRIDE,
+    Capability::CAP_DAC_READ_SEARCH,
+    Capability::CAP_FOWNER,
+    Capability::CAP_FSETID,
+    Capability::CAP_KILL,
+    Capability::CAP_LEASE,
+    Capability::CAP_MKNOD,
+    Capability::CAP_NET_BIND_SERVICE,
+    Capability::CAP_SETGID,
+    Capability::CAP_SETUID,
+    Capability::CAP_SYS_PTRACE,
+];
+
+/// Runs the daemon until SIGTERM.
+pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
+    crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
+    let rules = Arc::new(Rules::load(&config.rules)?);
+    let recorder = Arc::new(Recorder::open(&config.log, None)?);
+    let profile = load_profile(&config.profile)?;
+    let (_lock, listener) = bind(&config.agent_socket, config.agent_socket_mode)?;
+    drop_privileges().context("cannot drop privileges")?;
+    let sealed = sealed_paths(&config.log, Some(&config.agent_socket));
+    let door =
+        Arc::new(Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None));
+    recorder.control("start", start_record(&rules, config.mode.as_str()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the API's runtime")?;
+    tracing::info!(socket = %config.agent_socket.display(), "serving");
+    let result = runtime.block_on(accept_until_told(listener, &door, &rules, &recorder));
+    door.drain();
+    let drained = door.clone();
+    let waiting = runtime.spawn_blocking(move || drained.wait_for_sessions());
+    let limit = Duration::from_secs(config.drain_seconds);
+    let all_gone = runtime.block_on(async { tokio::time::timeout(limit, waiting).await }).is_ok();
+    let _ = std::fs::remove_file(&config.agent_socket);
+    recorder.control("stop", serde_json::json!({ "drained": all_gone }))?;
+    runtime.shutdown_background();
+    result
+}
+
+/// Loads a profile by name or from a file, and compiles it.
+pub(crate) fn load_profile(name: &str) -> anyhow::Result<NamedFilter> {
+    let profile = find_profile(name)?;
+    let filter = compile(&profile).with_context(|| format!("profile '{name}' does not compile"))?;
+    Ok(NamedFilter { name: name.to_owned(), filter })
+}
+
+/// A built-in profile by name, or one from a file.
+pub(crate) fn find_profile(name: &str) -> anyhow::Result<Profile> {
+    if let Some(profile) = Profile::builtin(name) {
+        return Ok(profile);
+    }
+    let looks_like_path = name.contains('/') || name.ends_with(".json");
+    if !looks_like_path {
+        let names = Profile::builtin_names();
+        let hint = crate::config::nearest(name, names)
+            .map(|near| format!("; did you mean '{near}'?"))
+            .unwrap_or_default();
+        bail!(
+            "unknown profile '{name}'{hint} (known: {}; or a path to a JSON file)",
+            names.join(", ")
+        );
+    }
+    let text =
+        std::fs::read_to_string(name).with_context(|| format!("cannot read profile {name}"))?;
+    Profile::parse(&text).with_context(|| format!("profile {name}"))
+}
+
+/// What no supervised program may touch.
+pub(crate) fn sealed_paths(log: &Path, socket: Option<&Path>) -> Vec<PathBuf> {
+    let host_socket = socket.and_then(Path::parent).map(|directory| directory.join("host.sock"));
+    std::iter::once(log.to_owned()).chain(host_socket).collect()
+}
+
+pub(crate) fn start_record(rules: &Rules, mode: &str) -> serde_json::Value {
+    let current = rules.current();
+    serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "mode": mode,
+        "policy": { "digest": current.engine.digest(), "generation": current.generation },
+    })
+}
+
+async fn accept_until_told(
+    listener: std::os::unix::net::UnixListener,
+    door: &Arc<Door>,
+    rules: &Rules,
+    recorder: &Recorder,
+) -> anyhow::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = UnixListener::from_std(listener)?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut reload = signal(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = reload.recv() => reload_rules(rules, recorder),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => match stream.peer_cred() {
+                    Ok(credentials) => {
+                        let pid = credentials.pid().unwrap_or(0);
+                        let peer = Peer { pid, uid: credentials.uid() };
+                        tracing::debug!(pid, uid = peer.uid, "connected");
+                        tokio::spawn(serve(stream, door.clone(), peer));
+                    }
+                    Err(error) => tracing::warn!(%error, "a peer without credentials was refused"),
+                },
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+        }
+    }
+}
+
+fn reload_rules(rules: &Rules, recorder: &Recorder) {
+    match rules.reload() {
+        Ok(generation) => {
+            tracing::info!(generation, "rules reloaded");
+            let digest = rules.current().engine.digest().to_owned();
+            let body =
+                serde_json::json!({ "by": "SIGHUP", "digest": digest, "generation": generation });
+            if let Err(error) = recorder.control("policy_change", body) {
+                tracing::error!(%error, "a change of rules is not on record");
+            }
+        }
+        Err(error) => tracing::error!("rules not reloaded, the old ones stay in force: {error}"),
+    }
+}
+
+/// Binds the agent socket; the lock on its directory says whose it is.
+fn bind(path: &Path, mode: u32) -> anyhow::Result<(File, std::os::unix::net::UnixListener)> {
+    let directory = path.parent().context("the agent socket needs a directory")?;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(directory)
+        .with_context(|| format!("cannot create {}", directory.display()))?;
+    let lock = File::open(directory)?;
+    if lock.try_lock().is_err() {
+        bail!(
+            "another outcalld owns {}; stop it first, or choose another --agent-socket",
+            path.display()
+        );
+    }
+    // The lock is ours, so a socket that is still there is a dead one's.
+    let _ = std::fs::remove_file(path);
+    let listener = std::os::unix::net::UnixListener::bind(path)
+        .with_context(|| format!("cannot bind {}", path.display()))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+    Ok((lock, listener))
+}
+
+/// Keeps only the capabilities of [`NEEDED`], and gains none ever after.
+fn drop_privileges() -> anyhow::Result<()> {
+    nix::sys::prctl::set_no_new_privs()?;
+    let permitted = caps::read(None, CapSet::Permitted)?;
+    let kept: CapsHashSet = NEEDED.iter().copied().filter(|cap| permitted.contains(cap)).collect();
+    caps::clear(None, CapSet::Ambient)?;
+    caps::clear(None, CapSet::Inheritable)?;
+    caps::set(None, CapSet::Effective, &kept)?;
+    caps::set(None, CapSet::Permitted, &kept)?;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Stage 5, judge: the rules answer every question; the strictest answer stands.
+
+mod guard;
+pub(crate) mod rules;
+
+pub(crate) use guard::Guard;
+
+use policy::{Engine, Verdict};
+
+use crate::facts::Question;
+use crate::resolve::{Request, Resolved};
+
+/// What was decided, and by what.
+#[derive(Clone, Debug)]
+#[must_use]
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    /// The deciding rule; built-in ones begin with `builtin:`.
+    pub(crate) rule: Option<String>,
+    /// The rule's file and line, where it has one.
+    pub(crate) origin: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) errors: Vec<String>,
+    /// The question that decided: the refused one, else the first.
+    pub(crate) question: Option<Question>,
+}
+
+impl Judgement {
+    fn builtin(verdict: Verdict, rule: &str, reason: &str, question: Option<Question>) -> Self {
+        Self {
+            verdict,
+            rule: Some(format!("builtin:{rule}")),
+            origin: None,
+            reason: reason.to_owned(),
+            errors: Vec::new(),
+            question,
+        }
+    }
+
+    pub(crate) fn allows(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
+}
+
+/// Judges a call: what protects Outcall itself first, then the rules. Pure.
+pub(crate) fn judge(
+    engine: &Engine,
+    guard: &Guard,
+    resolved: &Resolved,
+    questions: &[Question],
+) -> Judgement {
+    let Some(first) = questions.first() else { return without_question(resolved) };
+    if let Some((question, reason)) = guard.refuses(questions) {
+        return Judgement::builtin(Verdict::Block, "protected", reason, Some(question.clone()));
+    }
+    let mut errors = Vec::new();
+    let mut allowed = None;
+    for question in questions {
+        let decision = engine.decide(&question.facts);
+        errors.extend(decision.errors);
+        let judgement = Judgement {
+            verdict: decision.verdict,
+            origin: decision.rule.as_ref().map(|rule| format!("{}:{}", rule.file, rule.line)),
+            rule: decision.rule.map(|rule| rule.id.to_string()),
+            reason: decision.reason,
+            errors: errors.clone(),
+            question: Some(question.clone()),
+        };
+        if !judgement.allows() {
+            return judgement;
+        }
+        allowed.get_or_insert(judgement);
+    }
+    allowed.unwrap_or_else(|| {
+        Judgement::builtin(
+            Verdict::Block,
+            "internal",
+            "no question was answered",
+            Some(first.clone()),
+        )
+    })
+}
+
+/// Calls about which rules have nothing to say.
+fn without_question(resolved: &Resolved) -> Judgement {
+    let allow = |rule, reason| Judgement::builtin(Verdict::Allow, rule, reason, None);
+    match &resolved.request {
+        Request::PathOnly { .. } => {
+            allow("path-only", "an O_PATH descriptor names an object and gives no access to it")
+        }
+        Request::Send(_) => {
+            allow("connected", "no address in it: the connection itself was judged")
+        }
+        Request::Connect(_) => allow("disconnect", "AF_UNSPEC dissolves an association"),
+        _ => Judgement::builtin(Verdict::Block, "internal", "nothing to decide on", None),
+    }
+}

@@ -1,0 +1,9 @@
+//! Stage 7, record: every answer is a line in the decision log before it goes to the kernel.
+
+pub(crate) mod decision;
+pub(crate) mod reader;
+pub(crate) mod sentence;
+mod writer;
+
+pub(crate) use decision::{DecisionRecord, LatencySplit, ObjectRecord};
+pub(crate) use writer::{LogError, Recorder};

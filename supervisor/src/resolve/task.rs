@@ -1,0 +1,134 @@
+//! The calling task: pinned in `/proc`, with its program and ancestry remembered between calls.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::errno::Errno;
+use rustix::fs::{Mode, OFlags};
+
+use crate::identity::Status;
+use crate::sys::from_rustix;
+
+/// Deepest ancestry that facts carry.
+const MAX_ANCESTORS: usize = 32;
+/// Remembered tasks per session; past that the table starts anew.
+const MAX_TASKS: usize = 16_384;
+
+/// One thread of the session. The open directory is tied to this very task: once it is dead, every
+/// look-up below it fails, however soon its number is used again.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) tid: i32,
+    pub(crate) tgid: i32,
+    directory: OwnedFd,
+    /// The program it runs.
+    pub(crate) exe: Vec<u8>,
+    /// Programs of its parents, nearest first.
+    pub(crate) ancestors: Vec<String>,
+    /// Identity of this program run, unique in the session.
+    pub(crate) exec_id: u64,
+    pub(crate) parent_exec_id: Option<u64>,
+}
+
+impl Task {
+    /// The pinned `/proc/TID`.
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Opens one of the task's magic links (`root`, `cwd`, `exe`, `fd/N`) as an O_PATH descriptor.
+    pub(crate) fn link(&self, name: &str) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        rustix::fs::openat(self.directory(), name, flags, Mode::empty()).map_err(from_rustix)
+    }
+
+    pub(crate) fn status(&self) -> Result<Status, Errno> {
+        Status::read(self.directory())
+    }
+}
+
+/// The tasks of a session, as last seen.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    known: Mutex<HashMap<i32, Arc<Task>>>,
+    next_exec_id: AtomicU64,
+}
+
+impl Tasks {
+    /// The task of this thread id. Remembered ones are verified to be alive first.
+    pub(crate) fn get(&self, tid: i32) -> Result<Arc<Task>, Errno> {
+        if let Some(task) = self.remembered(tid)
+            && rustix::fs::accessat(
+                task.directory(),
+                c"stat",
+                rustix::fs::Access::EXISTS,
+                rustix::fs::AtFlags::empty(),
+            )
+            .is_ok()
+        {
+            return Ok(task);
+        }
+        let task = Arc::new(self.look_up(tid)?);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_TASKS {
+            known.clear();
+        }
+        known.insert(tid, task.clone());
+        Ok(task)
+    }
+
+    /// Forgets what a process ran: it runs something else now.
+    pub(crate) fn forget(&self, tgid: i32) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, task| task.tgid != tgid);
+    }
+
+    fn remembered(&self, tid: i32) -> Option<Arc<Task>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&tid).cloned()
+    }
+
+    fn look_up(&self, tid: i32) -> Result<Task, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory =
+            rustix::fs::open(format!("/proc/{tid}"), flags, Mode::empty()).map_err(from_rustix)?;
+        let status = Status::read(directory.as_fd())?;
+        let exe = read_link(directory.as_fd(), "exe").unwrap_or_default();
+        // Threads of one process share its identity; a new process gets its own.
+        let sibling = if status.tgid == tid { None } else { self.remembered(status.tgid) };
+        let parent = self.remembered(status.parent);
+        let exec_id = sibling
+            .filter(|leader| leader.exe == exe)
+            .map_or_else(|| self.next_exec_id.fetch_add(1, Ordering::Relaxed) + 1, |t| t.exec_id);
+        Ok(Task {
+            tid,
+            tgid: status.tgid,
+            directory,
+            exe,
+            ancestors: ancestry(status.parent),
+            exec_id,
+            parent_exec_id: parent.map(|task| task.exec_id),
+        })
+    }
+}
+
+/// Programs of a process and its parents, as `/proc` tells now.
+fn ancestry(mut pid: i32) -> Vec<String> {
+    let mut programs = Vec::new();
+    while pid > 1 && programs.len() < MAX_ANCESTORS {
+        let Ok(process) = procfs::process::Process::new(pid) else { break };
+        let Ok(stat) = process.stat() else { break };
+        let exe = process.exe().map(|path| path.to_string_lossy().into_owned());
+        programs.push(exe.unwrap_or_else(|_| stat.comm.clone()));
+        pid = stat.ppid;
+    }
+    programs
+}
+
+/// The text of a link below an open directory.
+pub(crate) fn read_link(directory: BorrowedFd<'_>, name: &str) -> Result<Vec<u8>, Errno> {
+    rustix::fs::readlinkat(directory, name, Vec::new())
+        .map(std::ffi::CString::into_bytes)
+        .map_err(from_rustix)
+}

@@ -1,0 +1,122 @@
+//! Verified exec: the kernel carries on, and before the new program's first instruction its file and
+//! its arguments are compared with what was judged.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rustix::fs::{Mode, OFlags};
+
+use crate::receive::Notification;
+use crate::resolve::exec::ExecRequest;
+use crate::sys::from_rustix;
+use crate::sys::ptrace::{self, Stop};
+
+/// Another worker may still be letting go of the same task.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A task held for its exec stop, by the current thread.
+#[derive(Debug)]
+#[must_use = "a seized task must be awaited and let go"]
+pub(crate) struct Seized {
+    tid: i32,
+}
+
+/// How an exec ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The program that was judged runs.
+    Verified,
+    /// The exec itself failed, or the task was interrupted: nothing was started.
+    NotStarted,
+    /// The task died meanwhile.
+    Gone,
+    /// Something else was about to run. It was killed.
+    Killed { difference: String },
+}
+
+/// Takes hold of the caller before the kernel is told to carry on.
+pub(super) fn seize(notification: &Notification<'_>) -> Result<Seized, Errno> {
+    let began = Instant::now();
+    loop {
+        match ptrace::seize(notification.tid()) {
+            Ok(()) => return Ok(Seized { tid: notification.tid() }),
+            Err(Errno::EPERM) if began.elapsed() < PATIENCE && notification.check().is_ok() => {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            Err(_) => return Err(Errno::EPERM),
+        }
+    }
+}
+
+impl Seized {
+    /// Waits for the exec stop after the answer went out. With `judged`, the new program must be
+    /// that one; without it (the answer was a refusal), there must be no new program at all.
+    /// `stopped` runs while the new program still stands still.
+    pub(crate) fn finish(self, judged: Option<&ExecRequest>, stopped: &dyn Fn()) -> Outcome {
+        // An exec that fails returns to its caller without a stop; this makes one. Where the exec
+        // stop comes first, the request is dropped with the detach.
+        let _ = ptrace::interrupt(self.tid);
+        match ptrace::wait() {
+            Stop::Gone => Outcome::Gone,
+            Stop::Trap { pid } => {
+                let _ = ptrace::detach(pid, 0);
+                Outcome::NotStarted
+            }
+            Stop::Signal { pid, signal } => {
+                let _ = ptrace::detach(pid, signal);
+                Outcome::NotStarted
+            }
+            Stop::Exec { pid } => match compare(pid, judged) {
+                Ok(()) => {
+                    stopped();
+                    let _ = ptrace::detach(pid, 0);
+                    Outcome::Verified
+                }
+                Err(difference) => {
+                    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                    while ptrace::wait() != Stop::Gone {}
+                    Outcome::Killed { difference }
+                }
+            },
+        }
+    }
+}
+
+/// Compares the kernel's own copies with what was judged.
+fn compare(pid: i32, judged: Option<&ExecRequest>) -> Result<(), String> {
+    let judged = judged.ok_or("a refused exec took place")?;
+    let program = judged.programs.last().ok_or("no program was judged")?;
+    let exe = rustix::fs::stat(format!("/proc/{pid}/exe"))
+        .map_err(|errno| format!("the new program cannot be seen ({errno})"))?;
+    if (exe.st_dev, exe.st_ino) != (program.object.device, program.object.inode) {
+        let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        return Err(format!("another program was about to run: {}", path.display()));
+    }
+    let arguments = arguments(pid).map_err(|errno| format!("arguments unreadable ({errno})"))?;
+    let expected: Vec<u8> = judged
+        .expected_argv
+        .iter()
+        .flat_map(|word| word.iter().copied().chain(std::iter::once(0)))
+        .collect();
+    if arguments != expected {
+        return Err("the program was about to run with other arguments".to_owned());
+    }
+    Ok(())
+}
+
+fn arguments(pid: i32) -> Result<Vec<u8>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(format!("/proc/{pid}/cmdline"), flags, Mode::empty())
+        .map_err(from_rustix)?;
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0_u8; 16_384];
+    loop {
+        match rustix::io::read(file.as_fd(), &mut chunk[..]).map_err(from_rustix)? {
+            0 => return Ok(bytes),
+            read => bytes.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
