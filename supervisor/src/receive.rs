@@ -1,7 +1,6 @@
 //! Stage 1, receive: one notification from a listener, and the obligation to answer it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use nix::errno::Errno;
 
@@ -17,8 +16,6 @@ static SELF_DENIED: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Notification<'l> {
     listener: &'l Listener,
     raw: RawNotification,
-    /// When it was taken from the kernel.
-    pub(crate) received: Instant,
     answered: bool,
 }
 
@@ -45,7 +42,7 @@ impl<'l> Notification<'l> {
     /// Blocks for the next notification.
     pub(crate) fn receive(listener: &'l Listener) -> Result<Self, Errno> {
         let raw = listener.receive()?;
-        Ok(Self { listener, raw, received: Instant::now(), answered: false })
+        Ok(Self { listener, raw, answered: false })
     }
 
     pub(crate) fn id(&self) -> u64 {

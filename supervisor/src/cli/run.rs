@@ -56,8 +56,10 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     let sealed = sealed_paths(recorder.directory(), None);
     let door = Arc::new(Door::new(rules, recorder, profile, mode, &sealed, Some(workspace)));
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
+    // Before any thread exists: one that left them open would swallow them.
+    let signals = foreground::Signals::block()?;
     let printer = print_notices(receive, arguments.json);
-    let code = supervise(&door, &shim, &arguments.command);
+    let code = supervise(&door, &shim, &arguments.command, &signals);
     let _ = door.recorder.control("stop", serde_json::json!({}));
     // The door holds the sending end; without it the printer has nothing left to wait for.
     door.recorder.close_notices();
@@ -66,11 +68,15 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
 }
 
 /// Starts the shim on one end of a socket pair and serves the other until it has ended.
-fn supervise(door: &Arc<Door>, shim: &Path, command: &[OsString]) -> anyhow::Result<u8> {
+fn supervise(
+    door: &Arc<Door>,
+    shim: &Path,
+    command: &[OsString],
+    signals: &foreground::Signals,
+) -> anyhow::Result<u8> {
     let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
     let theirs = OwnedFd::from(theirs);
-    let signals = foreground::Signals::block()?;
-    let child = start_shim(shim, &theirs, command, &signals)?;
+    let child = start_shim(shim, &theirs, command, signals)?;
     drop(theirs);
     let pid = child.id().cast_signed();
     door.set_embedded_shim(pid);

@@ -34,7 +34,6 @@ pub(crate) struct Destination {
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
-    pub(crate) family: i32,
     pub(crate) kind: i32,
     pub(crate) blocking: bool,
 }
@@ -112,11 +111,10 @@ impl Desk<'_, '_> {
         let taken = self.descriptor(fd)?;
         self.notification.check()?;
         let option = |name| socket::option(taken.as_fd(), libc::SOL_SOCKET, name);
-        let family = option(libc::SO_DOMAIN)?;
         let kind = option(libc::SO_TYPE)?;
         let flags = rustix::fs::fcntl_getfl(&taken).map_err(from_rustix)?;
         let blocking = !flags.contains(rustix::fs::OFlags::NONBLOCK);
-        Ok(Socket { fd: taken, family, kind, blocking })
+        Ok(Socket { fd: taken, kind, blocking })
     }
 
     /// A duplicate of one of the caller's descriptors.
