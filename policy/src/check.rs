@@ -297,4 +297,5 @@ fn read(getter: Getter) -> Typed {
 }
 
 #[cfg(test)]
+#[path = "tests/check.rs"]
 mod tests;

@@ -122,5 +122,5 @@ impl Engine {
 }
 
 #[cfg(test)]
-#[path = "decide_tests.rs"]
+#[path = "tests/decide.rs"]
 mod tests;

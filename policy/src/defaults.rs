@@ -23,5 +23,5 @@ pub fn default_rules() -> Vec<SourceFile> {
 }
 
 #[cfg(test)]
-#[path = "defaults_tests.rs"]
+#[path = "tests/defaults.rs"]
 mod tests;

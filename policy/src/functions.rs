@@ -234,5 +234,5 @@ impl HostPattern {
 }
 
 #[cfg(test)]
-#[path = "functions_tests.rs"]
+#[path = "tests/functions.rs"]
 mod tests;

@@ -181,5 +181,5 @@ pub(crate) fn digest(files: &[&SourceFile]) -> String {
 }
 
 #[cfg(test)]
-#[path = "load_tests.rs"]
+#[path = "tests/load.rs"]
 mod tests;

@@ -334,5 +334,5 @@ fn deepest(items: &[Expr]) -> usize {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
+#[path = "tests/parse.rs"]
 mod tests;

@@ -256,5 +256,5 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-#[path = "source_tests.rs"]
+#[path = "tests/source.rs"]
 mod tests;

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+#[path = "tests/agreement.rs"]
 mod agreement;
 mod bpf;
 mod compile;

@@ -62,7 +62,7 @@ impl Desk<'_, '_> {
         }
         let creates = parameters.creates();
         let wish = Wish {
-            follow_last: !parameters.has(O_NOFOLLOW) && !(creates && parameters.has(O_EXCL)),
+            follow_last: !(parameters.has(O_NOFOLLOW) || creates && parameters.has(O_EXCL)),
             may_be_missing: creates,
             parent: creates,
             resolve: ResolveFlags::from_bits_retain(parameters.resolve),

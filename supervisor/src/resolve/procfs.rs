@@ -31,7 +31,7 @@ pub(crate) struct Procfs<'a> {
 }
 
 pub(crate) fn is_procfs(fd: BorrowedFd<'_>) -> bool {
-    rustix::fs::fstatfs(fd).is_ok_and(|fs| fs.f_type as i64 == PROC_SUPER_MAGIC)
+    rustix::fs::fstatfs(fd).is_ok_and(|fs| fs.f_type == PROC_SUPER_MAGIC)
 }
 
 /// Whether `name` in a procfs directory is a link without a text, one that the kernel jumps through.

@@ -27,7 +27,8 @@ pub(crate) struct RawNotification {
     pub(crate) id: u64,
     /// A thread id, in the listener's pid namespace.
     pub(crate) tid: u32,
-    flags: u32,
+    /// Always zero.
+    pub(crate) flags: u32,
     /// The system call's number.
     pub(crate) number: i32,
     /// AUDIT_ARCH_*.
