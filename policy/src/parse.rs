@@ -92,7 +92,7 @@ impl Parser {
         matches!(self.kind(), TokenKind::Symbol(found) if *found == symbol).then(|| self.advance())
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<Span, Problem> {
+    fn demand(&mut self, symbol: &str) -> Result<Span, Problem> {
         self.eat(symbol).ok_or_else(|| self.unexpected(&format!("`{symbol}`")))
     }
 
@@ -122,7 +122,7 @@ impl Parser {
         let first = self.alternatives()?;
         let result = if self.eat("?").is_some() {
             let then = self.alternatives()?;
-            self.expect(":")?;
+            self.demand(":")?;
             let other = self.expr()?;
             let span = first.span.to(other.span);
             node(span, Kind::Choice(Box::new([first, then, other])))
@@ -222,7 +222,7 @@ impl Parser {
                 expr = node(start.to(self.previous()), kind)?;
             } else if self.eat("[").is_some() {
                 let index = self.expr()?;
-                let span = expr.span.to(self.expect("]")?);
+                let span = expr.span.to(self.demand("]")?);
                 expr = node(span, Kind::Index(Box::new([expr, index])))?;
             } else {
                 return Ok(expr);
@@ -255,7 +255,7 @@ impl Parser {
             TokenKind::Symbol("(") => {
                 self.advance();
                 let mut inner = self.expr()?;
-                inner.span = span.to(self.expect(")")?);
+                inner.span = span.to(self.demand(")")?);
                 Ok(inner)
             }
             TokenKind::Symbol("[") => {
@@ -294,7 +294,7 @@ impl Parser {
         let mut items = Vec::new();
         while self.eat(close).is_none() {
             if !items.is_empty() {
-                self.expect(",")?;
+                self.demand(",")?;
                 if self.eat(close).is_some() {
                     break;
                 }

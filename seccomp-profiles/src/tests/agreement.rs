@@ -1,6 +1,6 @@
 //! The linter judges by `meaning`, the kernel by the program: both must say the same.
 
-#[path = "../tests/suite/interpreter.rs"]
+#[path = "../../tests/suite/interpreter.rs"]
 mod interpreter;
 
 use interpreter::{X86_64, run};
