@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::identity::Status;
+use crate::identity::{Interruption, Status};
 use crate::sys::listener::Listener;
 use crate::sys::signal::nudge_thread;
 use crate::sys::thread;
@@ -23,8 +23,10 @@ pub(crate) struct Slot {
     caller: AtomicI32,
     /// The worker is in a call that may block and may be interrupted.
     interruptible: AtomicBool,
-    /// The caller was interrupted or died.
-    cancelled: AtomicBool,
+    /// How the caller was interrupted.
+    interruption: Mutex<Option<Interruption>>,
+    /// At the last look, a signal waited that any thread of the process could take.
+    shared_signal_seen: AtomicBool,
 }
 
 static SLOTS: Mutex<Vec<Weak<Slot>>> = Mutex::new(Vec::new());
@@ -42,7 +44,8 @@ impl Slot {
             notification: AtomicU64::new(0),
             caller: AtomicI32::new(0),
             interruptible: AtomicBool::new(false),
-            cancelled: AtomicBool::new(false),
+            interruption: Mutex::new(None),
+            shared_signal_seen: AtomicBool::new(false),
         });
         SLOTS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&slot));
         slot
@@ -52,7 +55,8 @@ impl Slot {
     pub(crate) fn begin(&self, notification: u64, caller: i32) {
         self.notification.store(notification, Ordering::Relaxed);
         self.caller.store(caller, Ordering::Relaxed);
-        self.cancelled.store(false, Ordering::Relaxed);
+        *self.interruption.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.shared_signal_seen.store(false, Ordering::Relaxed);
     }
 
     /// Runs something that may block. It returns EINTR once the caller was interrupted.
@@ -63,8 +67,9 @@ impl Slot {
         result
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
+    /// How the caller was interrupted, if it was.
+    pub(crate) fn interruption(&self) -> Option<Interruption> {
+        *self.interruption.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check(&self) {
@@ -72,18 +77,28 @@ impl Slot {
             return;
         }
         let gone = self.listener.id_valid(self.notification.load(Ordering::Relaxed)).is_err();
-        if gone || is_interrupted(self.caller.load(Ordering::Relaxed)) {
-            self.cancelled.store(true, Ordering::Release);
-            // Between the flag and the call a nudge is lost; the next tick sends another.
-            let _ = nudge_thread(self.worker);
+        let waiting = if gone { Some(Interruption::Fail) } else { self.waiting_signal() };
+        let Some(waiting) = waiting else { return };
+        if waiting == Interruption::Fail
+            && !gone
+            && !self.shared_signal_seen.swap(true, Ordering::Relaxed)
+        {
+            // Another thread of the caller may be about to take it: look again at the next tick.
+            return;
         }
+        *self.interruption.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
+        // Between the flag and the call a nudge is lost; the next tick sends another.
+        let _ = nudge_thread(self.worker);
     }
-}
 
-/// A signal waits that would be handled if the call returned.
-fn is_interrupted(tid: i32) -> bool {
-    let Ok(directory) = std::fs::File::open(format!("/proc/{tid}")) else { return true };
-    Status::read(directory.as_fd()).map_or(true, |status| status.deliverable_signals != 0)
+    /// A signal waits that would be handled if the call returned.
+    fn waiting_signal(&self) -> Option<Interruption> {
+        let tid = self.caller.load(Ordering::Relaxed);
+        let Ok(directory) = std::fs::File::open(format!("/proc/{tid}")) else {
+            return Some(Interruption::Fail);
+        };
+        Status::read(directory.as_fd()).map_or(Some(Interruption::Fail), |s| s.interruption)
+    }
 }
 
 fn watch() {

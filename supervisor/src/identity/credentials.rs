@@ -28,10 +28,19 @@ pub(crate) struct Status {
     pub(crate) namespace_tgids: Vec<i32>,
     /// This task's thread ids, from our pid namespace inward.
     pub(crate) namespace_tids: Vec<i32>,
-    /// Signals that wait and would be delivered at once if the call returned.
-    pub(crate) deliverable_signals: u64,
+    /// How a signal that waits would end the call, if one does.
+    pub(crate) interruption: Option<Interruption>,
     /// Seccomp mode: 2 is a filter.
     pub(crate) seccomp: u32,
+}
+
+/// How a waiting signal ends a blocking call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// This very thread will handle it: the kernel restarts the call or fails it, as the handler says.
+    Restart,
+    /// Any thread of the process may take it, so only a plain EINTR is sure to be understood.
+    Fail,
 }
 
 impl Status {
@@ -59,7 +68,14 @@ impl Status {
         };
         // Columns: real, effective, saved, file system. The last is what files are opened with.
         let file_system_id = |name: &str| field(name)?.split_whitespace().nth(3)?.parse().ok();
-        let waiting = hex("SigPnd")? | hex("ShdPnd")?;
+        let open = !hex("SigBlk")? & !hex("SigIgn")?;
+        let alone = field("Threads")? == "1";
+        let interruption = match (hex("SigPnd")? & open != 0, hex("ShdPnd")? & open != 0) {
+            (true, _) => Some(Interruption::Restart),
+            (false, true) if alone => Some(Interruption::Restart),
+            (false, true) => Some(Interruption::Fail),
+            (false, false) => None,
+        };
         Some(Self {
             tgid: field("Tgid")?.parse().ok()?,
             parent: field("PPid")?.parse().ok()?,
@@ -75,7 +91,7 @@ impl Status {
             umask: u32::from_str_radix(field("Umask")?, 8).ok()?,
             namespace_tgids: ids("NStgid")?,
             namespace_tids: ids("NSpid")?,
-            deliverable_signals: waiting & !hex("SigBlk")? & !hex("SigIgn")?,
+            interruption,
             seccomp: field("Seccomp")?.parse().ok()?,
         })
     }

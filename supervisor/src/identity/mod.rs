@@ -3,5 +3,5 @@
 pub(crate) mod credentials;
 pub(crate) mod guise;
 
-pub(crate) use credentials::{Credentials, Status};
+pub(crate) use credentials::{Credentials, Interruption, Status};
 pub(crate) use guise::Guise;

@@ -1,17 +1,17 @@
 //! The caller as one call needs it: its task, and what of it is read only when asked for.
 
 use std::cell::OnceCell;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, OnceLock};
 
 use nix::errno::Errno;
+use rustix::fs::{Mode, OFlags};
 
 use super::names;
 use super::procfs::Procfs;
 use super::task::Task;
 use super::walk::{Place, Start, Wish, same_directory, walk};
 use crate::identity::{Credentials, Guise, Status};
-use crate::sys::from_rustix;
 
 /// Who makes the call that is being resolved.
 #[derive(Debug)]
@@ -30,13 +30,7 @@ impl Caller {
     /// Learns who calls. The worker must wear its own guise: `/proc` is looked into as ourselves.
     pub(crate) fn new(task: Arc<Task>, shim: i32, guise: &Guise) -> Result<Self, Errno> {
         let root = task.link("root")?;
-        let own_root = rustix::fs::open(
-            "/",
-            rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        )
-        .map_err(from_rustix)?;
-        let shares_root = same_directory(root.as_fd(), own_root.as_fd())?;
+        let shares_root = same_directory(root.as_fd(), own_root()?)?;
         Ok(Self {
             task,
             shim,
@@ -121,16 +115,37 @@ impl Caller {
             (Some(object), None) => names::path_of(object.as_fd())?,
             (None, None) => return Err(Errno::ENOENT),
         };
-        if !self.shares_root {
-            let root = names::path_of(self.root.as_fd())?;
-            if root != b"/" && path.starts_with(&root) {
-                path.drain(..root.len());
-                if path.is_empty() {
-                    path.push(b'/');
-                }
+        self.strip_root(&mut path)?;
+        Ok(path)
+    }
+
+    /// The path of a descriptor as the caller would write it.
+    pub(crate) fn visible_path(&self, fd: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+        let mut path = names::path_of(fd)?;
+        self.strip_root(&mut path)?;
+        Ok(path)
+    }
+
+    fn strip_root(&self, path: &mut Vec<u8>) -> Result<(), Errno> {
+        if self.shares_root {
+            return Ok(());
+        }
+        let root = names::path_of(self.root.as_fd())?;
+        let below = path
+            .strip_prefix(&root[..])
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        if root != b"/" && below {
+            path.drain(..root.len());
+            if path.is_empty() {
+                path.push(b'/');
             }
         }
-        Ok(path)
+        Ok(())
+    }
+
+    /// The caller's root directory.
+    pub(crate) fn root(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
     }
 
     /// Refuses what of `/proc` no caller may reach through the supervisor.
@@ -142,8 +157,15 @@ impl Caller {
         }
         match &place.parent {
             Some(parent) => procfs.permit(parent.as_fd(), &place.name),
-            None if place.jumped => Ok(()),
-            None => procfs.permit(object.as_fd(), b""),
+            None => procfs.permit_object(object.as_fd()),
         }
     }
+}
+
+/// The supervisor's own root, which never changes.
+fn own_root() -> Result<BorrowedFd<'static>, Errno> {
+    static ROOT: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = || rustix::fs::open("/", flags, Mode::empty()).ok();
+    ROOT.get_or_init(open).as_ref().map(AsFd::as_fd).ok_or(Errno::ENOSYS)
 }

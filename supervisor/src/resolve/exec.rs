@@ -81,7 +81,7 @@ impl Desk<'_, '_> {
         if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
             let object = Some(self.caller.directory(dirfd)?);
             let name = Vec::new();
-            return Ok(Place { parent: None, name, object, directory_wanted: false, jumped: true });
+            return Ok(Place { parent: None, name, object, directory_wanted: false });
         }
         let wish = Wish {
             follow_last: flags & AT_SYMLINK_NOFOLLOW == 0,

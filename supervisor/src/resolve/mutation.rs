@@ -147,7 +147,7 @@ impl Desk<'_, '_> {
         if requested.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let object = Some(self.caller.directory(at.dirfd)?);
             let (parent, name) = (None, Vec::new());
-            let place = Place { parent, name, object, directory_wanted: false, jumped: true };
+            let place = Place { parent, name, object, directory_wanted: false };
             return self.end(place, requested);
         }
         let wish = Wish {

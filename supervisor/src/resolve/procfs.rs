@@ -8,7 +8,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
 use super::caller::Caller;
 use super::task::{Task, read_link};
@@ -74,7 +74,22 @@ impl Procfs<'_> {
 
     /// Refuses entries of processes that do not belong to the session.
     pub(crate) fn permit(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
-        let Some(position) = Position::of(parent, name) else { return Err(Errno::EACCES) };
+        self.permit_at(Position::of(parent, name))
+    }
+
+    /// The same for an object that was reached without a directory: by a descriptor that the caller
+    /// has had before, which may be an O_PATH one of anything.
+    pub(crate) fn permit_object(&self, object: BorrowedFd<'_>) -> Result<(), Errno> {
+        let stat = rustix::fs::fstat(object).map_err(from_rustix)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            return self.permit(object, b"");
+        }
+        let path = self.caller.visible_path(object)?;
+        self.permit_at(Position::of_path(self.caller.root(), &path))
+    }
+
+    fn permit_at(&self, position: Option<Position>) -> Result<(), Errno> {
+        let Some(position) = position else { return Err(Errno::EACCES) };
         let Some(pid) = position.pid else { return Ok(()) };
         if PUBLIC_ENTRIES.contains(&position.entry.as_str()) || self.belongs(&position.root, pid) {
             return Ok(());
@@ -141,13 +156,32 @@ impl Position {
         if !last.is_empty() {
             inside.push(&last);
         }
+        Some(Self::inside(root, &inside))
+    }
+
+    /// By the text of a path alone: its procfs is the directory above the first component below
+    /// which there is one.
+    fn of_path(caller_root: BorrowedFd<'_>, path: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(path).into_owned();
+        let components: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+        (0..components.len()).find_map(|depth| {
+            let prefix = format!("./{}", components[..depth].join("/"));
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let scope = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+            let root =
+                rustix::fs::openat2(caller_root, prefix, flags, Mode::empty(), scope).ok()?;
+            is_root(root.as_fd()).then(|| Self::inside(root, &components[depth..]))
+        })
+    }
+
+    fn inside(root: OwnedFd, inside: &[&str]) -> Self {
         let pid = inside.first().and_then(|first| first.parse().ok());
         let below = match inside.get(1..) {
             Some(["task", tid, rest @ ..]) if tid.parse::<i32>().is_ok() => rest,
             Some(rest) => rest,
             None => &[],
         };
-        Some(Self { root, pid, entry: below.join("/") })
+        Self { root, pid, entry: below.join("/") }
     }
 }
 

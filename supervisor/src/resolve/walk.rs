@@ -49,8 +49,6 @@ pub(crate) struct Place {
     pub(crate) object: Option<OwnedFd>,
     /// The path ended in a slash: only a directory will do.
     pub(crate) directory_wanted: bool,
-    /// It was reached through a magic link, so its name says nothing about it.
-    pub(crate) jumped: bool,
 }
 
 /// Walks `path`.
@@ -71,7 +69,6 @@ pub(crate) fn walk(start: &Start<'_>, path: &[u8], wish: Wish) -> Result<Place, 
             name: Vec::new(),
             object: Some(object),
             directory_wanted,
-            jumped: false,
         });
     }
     Walk::new(start, path, wish)?.run()
@@ -98,7 +95,6 @@ struct Walk<'a> {
     current: OwnedFd,
     pending: VecDeque<Vec<u8>>,
     directory_wanted: bool,
-    jumped: bool,
     links: usize,
 }
 
@@ -126,7 +122,6 @@ impl<'a> Walk<'a> {
             current,
             pending: VecDeque::new(),
             directory_wanted: false,
-            jumped: false,
             links: 0,
         };
         walk.push(path);
@@ -175,7 +170,6 @@ impl<'a> Walk<'a> {
             return self.arrive(name, Some(child));
         }
         self.current = child;
-        self.jumped = false;
         Ok(Step::Onward)
     }
 
@@ -235,7 +229,6 @@ impl<'a> Walk<'a> {
         }
         self.start.procfs.permit(self.current.as_fd(), name)?;
         self.current = open_below(self.current.as_fd(), name, PATH)?;
-        self.jumped = true;
         if last { Ok(Step::Arrived(self.here())) } else { Ok(Step::Onward) }
     }
 
@@ -262,7 +255,6 @@ impl<'a> Walk<'a> {
             name,
             object,
             directory_wanted: self.directory_wanted,
-            jumped: false,
         }))
     }
 
@@ -272,7 +264,6 @@ impl<'a> Walk<'a> {
             name: Vec::new(),
             object: copy(self.current.as_fd()).ok(),
             directory_wanted: self.directory_wanted,
-            jumped: self.jumped,
         }
     }
 

@@ -8,7 +8,7 @@ mod open;
 use nix::errno::Errno;
 
 use crate::attach::watch::Slot;
-use crate::identity::Guise;
+use crate::identity::{Guise, Interruption};
 use crate::receive::{Notification, Reply};
 use crate::resolve::{Request, Resolved};
 
@@ -130,11 +130,19 @@ pub(crate) fn act(
     };
     match result {
         Ok(attempt) => attempt,
-        Err(Errno::EINTR) if slot.is_cancelled() => {
-            Attempt::Done(Answer::new(Reply::Errno(ERESTARTSYS), Class::OnBehalf))
-        }
+        Err(Errno::EINTR) => interrupted(slot.interruption()),
         Err(errno) => Attempt::Done(Answer::looked_up(errno)),
     }
+}
+
+fn interrupted(interruption: Option<Interruption>) -> Attempt {
+    let errno = match interruption {
+        Some(Interruption::Restart) => ERESTARTSYS,
+        Some(Interruption::Fail) => libc::EINTR,
+        // A nudge that came late, meant for the call before: nobody interrupted this one.
+        None => return Attempt::Changed,
+    };
+    Attempt::Done(Answer::new(Reply::Errno(errno), Class::OnBehalf))
 }
 
 fn done_with_value(value: i64) -> Attempt {
