@@ -93,10 +93,15 @@ fn unresolved(failure: Failure, began: Instant, session: &Session) -> Option<Ver
         (Unresolved::Gone, _) => return None,
         (_, Mode::Observe) => Answer::observe(),
         (Unresolved::Errno(errno), Mode::Enforce) => Answer::looked_up(errno),
+        (Unresolved::Guarded, Mode::Enforce) => Answer::refuse(libc::EACCES),
         (Unresolved::Unsupported, Mode::Enforce) => Answer::refuse(libc::EPERM),
     };
+    let judgement = match failure.why {
+        Unresolved::Guarded => Some(Judgement::guarded(&failure.requested)),
+        _ => None,
+    };
     let latency = LatencySplit { resolve: micros(began), ..LatencySplit::default() };
-    Some(Verdict { resolved: Err(failure), judgement: None, answer, latency })
+    Some(Verdict { resolved: Err(failure), judgement, answer, latency })
 }
 
 /// Gives the answer and, for an exec, stays until the new program is known to be the judged one.

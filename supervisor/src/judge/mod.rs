@@ -8,7 +8,7 @@ pub(crate) use guard::Guard;
 use policy::{Engine, Verdict};
 
 use crate::facts::Question;
-use crate::resolve::{Request, Resolved};
+use crate::resolve::{Object, Request, Resolved};
 
 /// What was decided, and by what.
 #[derive(Clone, Debug)]
@@ -35,6 +35,18 @@ impl Judgement {
             errors: Vec::new(),
             question,
         }
+    }
+
+    /// The refusal of a `/proc` entry outside the session: no rule is asked.
+    pub(crate) fn guarded(requested: &[u8]) -> Self {
+        let target = crate::resolve::names::text(requested);
+        let mut facts = policy::Facts { target, ..policy::Facts::default() };
+        facts.file.requested.clone_from(&facts.target);
+        "read".clone_into(&mut facts.file.operation);
+        let object = Object { requested: requested.to_vec(), ..Object::default() };
+        let reason = "only public entries of /proc can be opened of processes outside the session";
+        let question = Some(Question { facts, object });
+        Self::builtin(Verdict::Block, "process-guard", reason, question)
     }
 
     pub(crate) fn allows(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The caller as one call needs it: its task, and what of it is read only when asked for.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +20,8 @@ pub(crate) struct Caller {
     /// The session's shim: every process of the session descends from it.
     pub(crate) shim: i32,
     status: OnceCell<Status>,
+    /// Something of this call was refused by the `/proc` guard.
+    guarded: Cell<bool>,
     own: Credentials,
     privileged: bool,
     root: OwnedFd,
@@ -35,6 +37,7 @@ impl Caller {
             task,
             shim,
             status: OnceCell::new(),
+            guarded: Cell::new(false),
             own: guise.own().clone(),
             privileged: guise.is_privileged(),
             root,
@@ -141,6 +144,16 @@ impl Caller {
             }
         }
         Ok(())
+    }
+
+    /// Notes that the `/proc` guard refused something.
+    pub(super) fn set_guarded(&self) {
+        self.guarded.set(true);
+    }
+
+    /// Whether the `/proc` guard refused something.
+    pub(crate) fn was_guarded(&self) -> bool {
+        self.guarded.get()
     }
 
     /// The caller's root directory.

@@ -53,6 +53,8 @@ pub(crate) enum Unresolved {
     Gone,
     /// The caller gets this errno, as the kernel would have given it.
     Errno(Errno),
+    /// An entry of `/proc` that belongs to a process outside the session.
+    Guarded,
     /// Nothing this version knows how to do safely.
     Unsupported,
 }
@@ -109,6 +111,7 @@ pub(crate) fn resolve(
     match desk.request(decoded) {
         Ok(request) => Ok(Resolved { caller, request }),
         Err(why) => {
+            let why = if caller.was_guarded() { Unresolved::Guarded } else { why };
             let task = Some(caller.task);
             Err(Failure { why, requested: last_path.into_inner(), task })
         }

@@ -89,11 +89,17 @@ impl Procfs<'_> {
     }
 
     fn permit_at(&self, position: Option<Position>) -> Result<(), Errno> {
-        let Some(position) = position else { return Err(Errno::EACCES) };
-        let Some(pid) = position.pid else { return Ok(()) };
-        if PUBLIC_ENTRIES.contains(&position.entry.as_str()) || self.belongs(&position.root, pid) {
+        let permitted = position.is_some_and(|position| match position.pid {
+            None => true,
+            Some(pid) => {
+                PUBLIC_ENTRIES.contains(&position.entry.as_str())
+                    || self.belongs(&position.root, pid)
+            }
+        });
+        if permitted {
             return Ok(());
         }
+        self.caller.set_guarded();
         Err(Errno::EACCES)
     }
 
