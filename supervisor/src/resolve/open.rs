@@ -52,6 +52,9 @@ impl Parameters {
 impl Desk<'_, '_> {
     pub(super) fn open(&mut self, at: At, how: How) -> Result<Request, Unresolved> {
         let parameters = self.parameters(how)?;
+        if parameters.creates() && parameters.has(O_DIRECTORY) {
+            return Err(Errno::EINVAL.into());
+        }
         let requested = self.path(at.path)?;
         if parameters.has(O_PATH) {
             return match how {
@@ -67,9 +70,17 @@ impl Desk<'_, '_> {
             parent: creates,
             resolve: ResolveFlags::from_bits_retain(parameters.resolve),
         };
-        let place = self.walk(at.dirfd, &requested, wish)?;
+        let found = self.walk(at.dirfd, &requested, wish).and_then(|place| {
+            check_kind(&place, parameters)?;
+            Ok(place)
+        });
+        let has_effects = creates || parameters.has(libc::O_TRUNC as u64);
+        if (found.is_err() || has_effects) && !self.caller.task.has_room_for_a_descriptor() {
+            // The kernel takes the number first, before it looks at anything.
+            return Err(Errno::EMFILE.into());
+        }
+        let place = found?;
         self.caller.permit(&place)?;
-        check_kind(&place, parameters)?;
         let resolved = self.caller.path_of(&place)?;
         let (device, inode) = identity(&place);
         let umask = if creates || parameters.is_temporary() {
@@ -123,11 +134,12 @@ impl Desk<'_, '_> {
 /// openat2 refuses what the older calls ignore.
 fn validate(parameters: Parameters) -> Result<(), Errno> {
     const KNOWN_FLAGS: u64 = 0o37_777_703;
+    /// NO_XDEV to CACHED.
+    const KNOWN_RESOLVE: u64 = 0x3f;
     let creating = parameters.creates() || parameters.is_temporary();
-    let known_resolve = ResolveFlags::all().bits();
     let scopes = (ResolveFlags::BENEATH | ResolveFlags::IN_ROOT).bits();
     if parameters.flags & !KNOWN_FLAGS != 0
-        || parameters.resolve & !known_resolve != 0
+        || parameters.resolve & !KNOWN_RESOLVE != 0
         || parameters.resolve & scopes == scopes
         || parameters.mode & !0o7777 != 0
         || (parameters.mode != 0 && !creating)

@@ -44,6 +44,27 @@ impl Task {
         rustix::fs::openat(self.directory(), name, flags, Mode::empty()).map_err(from_rustix)
     }
 
+    /// Whether the task's table has a free number below its limit. Unknown counts as room: the
+    /// kernel itself says EMFILE when the descriptor is installed.
+    pub(crate) fn has_room_for_a_descriptor(&self) -> bool {
+        let Some(limit) = self.descriptor_limit() else { return true };
+        let exists = |number: u64| {
+            rustix::fs::readlinkat(self.directory(), format!("fd/{number}"), Vec::new()).is_ok()
+        };
+        // Numbers are given out from the lowest: mostly the last one tells.
+        limit > 0 && (!exists(limit - 1) || (0..limit).any(|number| !exists(number)))
+    }
+
+    fn descriptor_limit(&self) -> Option<u64> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.directory(), c"limits", flags, Mode::empty()).ok()?;
+        let mut buffer = [0_u8; 2048];
+        let length = rustix::io::read(&file, &mut buffer[..]).ok()?;
+        let text = std::str::from_utf8(&buffer[..length]).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+
     pub(crate) fn status(&self) -> Result<Status, Errno> {
         Status::read(self.directory())
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, Statx, StatxFlags};
 
 use super::memory::PATH_MAX;
 use super::procfs::{self, Procfs};
@@ -163,9 +163,7 @@ impl<'a> Walk<'a> {
         if is_link && (!last || self.wish.follow_last || self.directory_wanted) {
             return self.follow(name, &child, &stat, last);
         }
-        if self.wish.resolve.contains(ResolveFlags::NO_XDEV) {
-            self.same_device(&stat)?;
-        }
+        self.same_mount(child.as_fd())?;
         if last {
             return self.arrive(name, Some(child));
         }
@@ -178,7 +176,9 @@ impl<'a> Walk<'a> {
             let beneath = self.wish.resolve.contains(ResolveFlags::BENEATH);
             return if beneath { Err(Errno::EXDEV) } else { Ok(()) };
         }
-        self.current = open_below(self.current.as_fd(), b"..", PATH | OFlags::DIRECTORY)?;
+        let parent = open_below(self.current.as_fd(), b"..", PATH | OFlags::DIRECTORY)?;
+        self.same_mount(parent.as_fd())?;
+        self.current = parent;
         Ok(())
     }
 
@@ -211,6 +211,7 @@ impl<'a> Walk<'a> {
             if self.wish.resolve.contains(ResolveFlags::BENEATH) {
                 return Err(Errno::EXDEV);
             }
+            self.same_mount(self.root.as_fd())?;
             self.current = copy(self.root.as_fd())?;
         }
         self.push(&text);
@@ -244,9 +245,13 @@ impl<'a> Walk<'a> {
         if exposed && parent.st_uid != link.st_uid { Err(Errno::EACCES) } else { Ok(()) }
     }
 
-    fn same_device(&self, child: &Stat) -> Result<(), Errno> {
-        let parent = rustix::fs::fstat(&self.current).map_err(from_rustix)?;
-        if parent.st_dev == child.st_dev { Ok(()) } else { Err(Errno::EXDEV) }
+    /// RESOLVE_NO_XDEV: the next directory must be on the mount that the walk is on.
+    fn same_mount(&self, next: BorrowedFd<'_>) -> Result<(), Errno> {
+        if !self.wish.resolve.contains(ResolveFlags::NO_XDEV) {
+            return Ok(());
+        }
+        let same = mount_of(self.current.as_fd())? == mount_of(next)?;
+        if same { Ok(()) } else { Err(Errno::EXDEV) }
     }
 
     fn arrive(&mut self, name: Vec<u8>, object: Option<OwnedFd>) -> Result<Step, Errno> {
@@ -298,11 +303,17 @@ fn open_below(parent: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<Owne
 
 /// Whether two descriptors are the same directory of the same mount.
 pub(crate) fn same_directory(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> Result<bool, Errno> {
-    use rustix::fs::{AtFlags, StatxFlags, statx};
-    let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
-    let read = |fd| statx(fd, c"", AtFlags::EMPTY_PATH, wanted).map_err(from_rustix);
-    let (a, b) = (read(a)?, read(b)?);
+    let (a, b) = (mount_and_inode(a)?, mount_and_inode(b)?);
     Ok(a.stx_ino == b.stx_ino
         && a.stx_mnt_id == b.stx_mnt_id
         && (a.stx_dev_major, a.stx_dev_minor) == (b.stx_dev_major, b.stx_dev_minor))
+}
+
+fn mount_of(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
+    mount_and_inode(fd).map(|found| found.stx_mnt_id)
+}
+
+fn mount_and_inode(fd: BorrowedFd<'_>) -> Result<Statx, Errno> {
+    let wanted = StatxFlags::INO | StatxFlags::MNT_ID;
+    rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, wanted).map_err(from_rustix)
 }

@@ -47,8 +47,8 @@ pub(super) fn open(
             means.slot.interruptible(|| rustix::fs::openat(table, name, flags, mode))
         }
         (None, Some(parent)) => {
-            // Exclusive: what appears meanwhile was not judged.
-            flags |= OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+            // Exclusive: what appears meanwhile was not judged, and no link is followed.
+            flags |= OFlags::CREATE | OFlags::EXCL;
             means.guise.wear(caller.credentials()?)?;
             let name = &request.place.name[..];
             means.slot.interruptible(|| rustix::fs::openat(parent, name, flags, mode))
