@@ -104,7 +104,10 @@ const WHOLE: &[(&str, &[&str])] = &[
             "setdomainname",
         ],
     ),
-    ("changes the clock that dates the log", &["settimeofday", "clock_settime"]),
+    (
+        "changes the clock that dates the log",
+        &["settimeofday", "clock_settime", "adjtimex", "clock_adjtime"],
+    ),
 ];
 
 const fn door(
@@ -124,6 +127,10 @@ const BY_ARGUMENT: &[Door] = &[
     door("ioctl", &[(1, 0xc018_2101)], true, "answers seccomp notifications"),
     door("ioctl", &[(1, 0x5412)], true, "types into a terminal (TIOCSTI)"),
     door("ioctl", &[(1, 0x541c)], true, "pastes into a console (TIOCLINUX)"),
+    door("ioctl", &[(1, 0xaa00)], true, "makes a userfaultfd (USERFAULTFD_IOC_NEW)"),
+    door("ioctl", &[(1, 0x4008_6602)], true, "changes file attributes (FS_IOC_SETFLAGS)"),
+    door("ioctl", &[(1, 0x401c_5820)], true, "changes file attributes (FS_IOC_FSSETXATTR)"),
+    door("prctl", &[(0, 35)], true, "changes what a process seems to run (PR_SET_MM)"),
     door("clone", &[(0, 0x1000_0000)], true, "makes a user namespace"),
     door("clone", &[(0, 0x0002_0000)], true, "makes a mount namespace"),
     door("clone", &[(0, 0x0200_0000)], true, "makes a cgroup namespace"),

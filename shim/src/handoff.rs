@@ -33,6 +33,7 @@ pub(crate) fn hand_over(mut held: Held, client: &mut Client) -> Result<Released,
     drop(listener);
 
     process::become_subreaper().map_err(Failure::step("cannot become the subreaper"))?;
+    process::wake_when_parent_dies().map_err(Failure::step("cannot ask for the death signal"))?;
     process::become_undumpable().map_err(Failure::step("cannot protect the shim's memory"))?;
     let signals = Signals::take_all().map_err(Failure::step("cannot take the signals"))?;
 

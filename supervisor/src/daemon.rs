@@ -127,6 +127,11 @@ async fn accept_until_told(
                     Ok(credentials) => {
                         let pid = credentials.pid().unwrap_or(0);
                         let peer = Peer { pid, uid: credentials.uid() };
+                        // A connection made on behalf of a supervised program looks like our own.
+                        if pid == std::process::id().cast_signed() {
+                            tracing::debug!("a supervised program has no place on this socket yet");
+                            continue;
+                        }
                         tracing::debug!(pid, uid = peer.uid, "connected");
                         tokio::spawn(serve(stream, door.clone(), peer));
                     }

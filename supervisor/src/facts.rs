@@ -27,7 +27,11 @@ pub(crate) fn questions(resolved: &Resolved, session: &Identity) -> Vec<Question
         Request::Mutate(mutation) => mutation
             .ends
             .iter()
-            .map(|end| file(&base, &end.object, mutation.change.operation(), Vec::new()))
+            .map(|end| {
+                let device = mutation.change.makes_device().then(|| "device".to_owned());
+                let flags = device.into_iter().collect();
+                file(&base, &end.object, mutation.change.operation(), flags)
+            })
             .collect(),
         Request::Exec(exec) => {
             let interpreter = match &exec.programs[..] {

@@ -70,7 +70,7 @@ fn settle(
         let began = Instant::now();
         let attempt = match session.mode {
             Mode::Observe => Attempt::Done(Answer::observe()),
-            Mode::Enforce if judgement.allows() => {
+            Mode::Enforce if judgement.allows() && session.recorder.make_room().is_ok() => {
                 let means = Means { guise: &mut worker.guise, slot: &worker.slot };
                 act(notification, &resolved, means)
             }

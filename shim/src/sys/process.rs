@@ -79,6 +79,13 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal) }.into()).map(drop)
 }
 
+/// Should the supervisor that started us die while we are stopped with our job, we must wake up to
+/// end what we started.
+pub(crate) fn wake_when_parent_dies() -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes an integer.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCONT, 0, 0, 0) }.into()).map(drop)
+}
+
 /// Orphans among our descendants become our children.
 pub(crate) fn become_subreaper() -> io::Result<()> {
     // SAFETY: PR_SET_CHILD_SUBREAPER takes an integer.

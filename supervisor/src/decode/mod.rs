@@ -121,6 +121,11 @@ impl Registers {
         At { dirfd: libc::AT_FDCWD, path: self.pointer(index) }
     }
 
+    /// A descriptor that is itself the object: no path.
+    fn descriptor(self, index: usize) -> At {
+        At { dirfd: self.int(index), path: Pointer(0) }
+    }
+
     /// A directory descriptor and the path after it.
     fn at(self, index: usize) -> At {
         At { dirfd: self.int(index), path: self.pointer(index + 1) }

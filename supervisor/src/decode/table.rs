@@ -3,6 +3,7 @@
 use super::{At, Call, Decoded, How, Mutation, Outgoing, Registers, TimesLayout};
 
 const NOFOLLOW: i32 = libc::AT_SYMLINK_NOFOLLOW;
+const EMPTY_PATH: i32 = libc::AT_EMPTY_PATH;
 const SYS_FCHMODAT2: i64 = 452;
 
 pub(super) fn lookup(number: i64, r: Registers) -> Decoded {
@@ -100,15 +101,15 @@ fn attributes(number: i64, r: Registers) -> Option<Decoded> {
     let owner =
         |at, first: usize, flags| Owner { at, uid: r.word(first), gid: r.word(first + 1), flags };
     let times = |at, index, layout, flags| Times { at, times: r.pointer(index), layout, flags };
-    let set = |follow| SetAttribute {
-        at: r.path(0),
+    let set = |at, follow| SetAttribute {
+        at,
         follow,
         name: r.pointer(1),
         value: r.pointer(2),
         size: r.long(3),
         flags: r.int(4),
     };
-    let remove = |follow| RemoveAttribute { at: r.path(0), follow, name: r.pointer(1) };
+    let remove = |at, follow| RemoveAttribute { at, follow, name: r.pointer(1) };
     match number {
         libc::SYS_truncate => {
             mutate("truncate", Truncate { at: r.path(0), length: r.long(1).cast_signed() })
@@ -118,18 +119,29 @@ fn attributes(number: i64, r: Registers) -> Option<Decoded> {
         SYS_FCHMODAT2 => {
             mutate("fchmodat2", Mode { at: r.at(0), mode: r.word(2), flags: r.int(3) })
         }
+        libc::SYS_fchmod => {
+            mutate("fchmod", Mode { at: r.descriptor(0), mode: r.word(1), flags: EMPTY_PATH })
+        }
+        libc::SYS_fchown => mutate("fchown", owner(r.descriptor(0), 1, EMPTY_PATH)),
+        libc::SYS_fsetxattr => mutate("fsetxattr", set(r.descriptor(0), true)),
+        libc::SYS_fremovexattr => mutate("fremovexattr", remove(r.descriptor(0), true)),
         libc::SYS_chown => mutate("chown", owner(r.path(0), 1, 0)),
         libc::SYS_lchown => mutate("lchown", owner(r.path(0), 1, NOFOLLOW)),
         libc::SYS_fchownat => mutate("fchownat", owner(r.at(0), 2, r.int(4))),
-        libc::SYS_setxattr => mutate("setxattr", set(true)),
-        libc::SYS_lsetxattr => mutate("lsetxattr", set(false)),
-        libc::SYS_removexattr => mutate("removexattr", remove(true)),
-        libc::SYS_lremovexattr => mutate("lremovexattr", remove(false)),
+        libc::SYS_setxattr => mutate("setxattr", set(r.path(0), true)),
+        libc::SYS_lsetxattr => mutate("lsetxattr", set(r.path(0), false)),
+        libc::SYS_removexattr => mutate("removexattr", remove(r.path(0), true)),
+        libc::SYS_lremovexattr => mutate("lremovexattr", remove(r.path(0), false)),
         libc::SYS_utime => mutate("utime", times(r.path(0), 1, TimesLayout::Seconds, 0)),
         libc::SYS_utimes => mutate("utimes", times(r.path(0), 1, TimesLayout::Microseconds, 0)),
-        libc::SYS_futimesat => mutate("futimesat", times(r.at(0), 2, TimesLayout::Microseconds, 0)),
+        libc::SYS_futimesat => {
+            let flags = if r.pointer(1).is_null() { EMPTY_PATH } else { 0 };
+            mutate("futimesat", times(r.at(0), 2, TimesLayout::Microseconds, flags))
+        }
         libc::SYS_utimensat => {
-            mutate("utimensat", times(r.at(0), 2, TimesLayout::Nanoseconds, r.int(3)))
+            // A NULL path means the descriptor itself.
+            let flags = if r.pointer(1).is_null() { EMPTY_PATH } else { r.int(3) };
+            mutate("utimensat", times(r.at(0), 2, TimesLayout::Nanoseconds, flags))
         }
         _ => None,
     }

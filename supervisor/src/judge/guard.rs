@@ -18,7 +18,10 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn new(sealed: &[PathBuf], read_only: &[PathBuf]) -> Self {
         let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
-            paths.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect()
+            // A link to the place is as good as the place: both names are kept.
+            let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
+            let found = paths.iter().filter_map(|path| path.canonicalize().ok());
+            written.chain(found).collect()
         };
         Self { sealed: real(sealed), read_only: real(read_only) }
     }
@@ -40,6 +43,10 @@ impl Guard {
         };
         if self.sealed.iter().any(|tree| path.starts_with(tree)) {
             return Some("Outcall's own log and sockets are out of reach of what it supervises");
+        }
+        if facts.file.operation == "create" && facts.file.flags.iter().any(|flag| flag == "device")
+        {
+            return Some("a device node would reach a device under any name");
         }
         let changes = facts.file.operation != "read" && facts.action_type == ActionType::FileAccess;
         if changes && self.read_only.iter().any(|tree| path.starts_with(tree)) {

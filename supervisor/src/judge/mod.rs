@@ -103,6 +103,7 @@ fn without_question(resolved: &Resolved) -> Judgement {
         Request::Send(_) => {
             allow("connected", "no address in it: the connection itself was judged")
         }
+        Request::Mutate(_) => allow("no-change", "both times stay as they are"),
         Request::Connect(_) => allow("disconnect", "AF_UNSPEC dissolves an association"),
         _ => Judgement::builtin(Verdict::Block, "internal", "nothing to decide on", None),
     }

@@ -47,8 +47,14 @@ struct State {
     day: String,
     /// Bytes of whole records; a torn write is cut back to here.
     length: u64,
+    /// Bytes that the file system has promised.
+    reserved: u64,
     seq: u64,
 }
+
+/// Room for this much must be promised before anything is done on behalf.
+const HEADROOM: u64 = 512 * 1024;
+const RESERVATION: u64 = 1024 * 1024;
 
 impl Recorder {
     /// Opens the log in a directory, continuing the numbers of what is there.
@@ -68,7 +74,7 @@ impl Recorder {
         let day = today();
         let seq = last_seq(directory).map_err(opening)?;
         let (file, length) = open_day(directory, &day).map_err(opening)?;
-        let state = Mutex::new(State { _lock: lock, file, day, length, seq });
+        let state = Mutex::new(State { _lock: lock, file, day, length, reserved: 0, seq });
         Ok(Self {
             directory: path,
             state,
@@ -84,6 +90,17 @@ impl Recorder {
     /// False while the last write failed: nothing can be allowed then.
     pub(crate) fn is_healthy(&self) -> bool {
         !self.failing.load(Ordering::Relaxed)
+    }
+
+    /// Makes sure that a record has room *before* its call is done: what cannot be recorded must
+    /// not have happened.
+    pub(crate) fn make_room(&self) -> Result<(), LogError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = state.reserve();
+        if result.is_err() {
+            self.failing.store(true, Ordering::Relaxed);
+        }
+        result.map_err(|source| LogError::Write { source })
     }
 
     /// Writes a decision; refusals are passed on to whoever wants to see them.
@@ -120,6 +137,20 @@ impl Recorder {
 }
 
 impl State {
+    fn reserve(&mut self) -> io::Result<()> {
+        if self.reserved >= self.length + HEADROOM {
+            return Ok(());
+        }
+        let keep = rustix::fs::FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, keep, self.length, RESERVATION) {
+            Ok(()) => self.reserved = self.length + RESERVATION,
+            // A file system that cannot promise: the write itself will tell.
+            Err(rustix::io::Errno::OPNOTSUPP) => self.reserved = u64::MAX,
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
     fn append<T: Serialize>(
         &mut self,
         directory: &Path,
@@ -130,6 +161,7 @@ impl State {
         let day = now.strftime("%Y-%m-%d").to_string();
         if day != self.day {
             (self.file, self.length) = open_day(directory, &day)?;
+            self.reserved = 0;
             self.day = day;
         }
         let time = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
@@ -144,6 +176,13 @@ impl State {
         self.length += bytes.len() as u64;
         self.seq += 1;
         Ok(line)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // Gives back what was promised and not used.
+        let _ = self.file.set_len(self.length);
     }
 }
 

@@ -2,7 +2,7 @@
 //! pinned object.
 
 use nix::errno::Errno;
-use rustix::fs::{ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{FileType, ResolveFlags, Timespec, Timestamps};
 
 use super::{Desk, Object, Place, Unresolved, Wish, identity};
 use crate::decode::{At, Mutation, Pointer, TimesLayout};
@@ -28,6 +28,12 @@ pub(crate) enum Change {
 }
 
 impl Change {
+    /// A device node is a way to a device under any name; nobody makes one.
+    pub(crate) fn makes_device(&self) -> bool {
+        matches!(self, Self::MakeNode { mode, .. }
+            if matches!(mode & libc::S_IFMT, libc::S_IFCHR | libc::S_IFBLK))
+    }
+
     /// The operation that rules speak about.
     pub(crate) fn operation(&self) -> &'static str {
         match self {
@@ -62,27 +68,30 @@ pub(crate) struct MutationRequest {
 
 impl Desk<'_, '_> {
     pub(super) fn mutation(&mut self, mutation: Mutation) -> Result<MutationRequest, Unresolved> {
+        check_flags(mutation)?;
         let (change, ends) = match mutation {
             Mutation::Unlink { at, flags } => {
-                let change = Change::Unlink { directory: flags & libc::AT_REMOVEDIR != 0 };
-                (change, vec![self.name(at, false)?])
+                let directory = flags & libc::AT_REMOVEDIR != 0;
+                let purpose = if directory { Purpose::RemoveDirectory } else { Purpose::Unlink };
+                (Change::Unlink { directory }, vec![self.name(at, purpose)?])
             }
             Mutation::MakeDirectory { at, mode } => {
-                (Change::MakeDirectory { mode }, vec![self.name(at, true)?])
+                (Change::MakeDirectory { mode }, vec![self.name(at, Purpose::Make)?])
             }
             Mutation::MakeNode { at, mode, device } => {
-                (Change::MakeNode { mode, device }, vec![self.name(at, true)?])
+                (Change::MakeNode { mode, device }, vec![self.name(at, Purpose::Make)?])
             }
             Mutation::Symlink { text, at } => {
-                (Change::Symlink { text: self.path(text)? }, vec![self.name(at, true)?])
+                (Change::Symlink { text: self.path(text)? }, vec![self.name(at, Purpose::Make)?])
             }
             Mutation::Rename { from, to, flags } => {
-                let ends = vec![self.name(from, false)?, self.name(to, true)?];
+                let ends = vec![self.name(from, Purpose::Move)?, self.name(to, Purpose::MoveTo)?];
                 (Change::Rename { flags }, ends)
             }
             Mutation::Link { from, to, flags } => {
                 let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
-                (Change::Link, vec![self.existing(from, follow, flags)?, self.name(to, true)?])
+                let ends = vec![self.existing(from, follow, flags)?, self.name(to, Purpose::Make)?];
+                (Change::Link, ends)
             }
             other => self.attribute(other)?,
         };
@@ -106,35 +115,45 @@ impl Desk<'_, '_> {
                     return Err(Errno::E2BIG.into());
                 }
                 let name = attribute_name(self, name)?;
+                if name.is_empty() {
+                    return Err(Errno::ERANGE.into());
+                }
                 let value = self.memory().bytes(value, size as usize)?;
-                (Change::SetAttribute { name, value, flags }, at, follow, 0)
+                (Change::SetAttribute { name, value, flags }, at, follow, empty_path_if_null(at))
             }
             Mutation::RemoveAttribute { at, follow, name } => {
-                (Change::RemoveAttribute { name: attribute_name(self, name)? }, at, follow, 0)
+                let name = attribute_name(self, name)?;
+                (Change::RemoveAttribute { name }, at, follow, empty_path_if_null(at))
             }
             Mutation::Times { at, times, layout, flags } => {
                 (Change::Times(self.times(times, layout)?), at, follow(flags), flags)
             }
             _ => return Err(Unresolved::Unsupported),
         };
+        if matches!(&change, Change::Times(times) if leaves_both(times)) {
+            // The kernel does not even look the path up.
+            return Ok((change, Vec::new()));
+        }
         Ok((change, vec![self.existing(at, follow, flags)?]))
     }
 
     /// A name in a directory, never followed.
-    fn name(&mut self, at: At, may_be_missing: bool) -> Result<End, Unresolved> {
+    fn name(&mut self, at: At, purpose: Purpose) -> Result<End, Unresolved> {
+        let may_be_missing = matches!(purpose, Purpose::Make | Purpose::MoveTo);
         let resolve = ResolveFlags::empty();
         let wish = Wish { follow_last: false, may_be_missing, parent: true, resolve };
         let requested = self.path(at.path)?;
         // A trailing slash asks for a directory, but the walk must not follow a link for it.
         let end = requested.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
-        let place = self.walk(at.dirfd, &requested[..end.min(requested.len())], wish)?;
+        let trimmed = &requested[..end.min(requested.len())];
+        let place = self.walk(at.dirfd, trimmed, wish)?;
         if place.parent.is_none() {
-            // "/", "." or "..": nothing that could be made or removed there.
-            return Err(Errno::EBUSY.into());
+            return Err(purpose.refusal(trimmed).into());
         }
-        let mut end_of = self.end(place, requested.clone())?;
-        end_of.place.directory_wanted = requested.ends_with(b"/");
-        Ok(end_of)
+        let directory_wanted = requested.ends_with(b"/");
+        let mut end = self.end(place, requested)?;
+        end.place.directory_wanted = directory_wanted;
+        Ok(end)
     }
 
     /// An object that exists.
@@ -145,6 +164,10 @@ impl Desk<'_, '_> {
             self.path(at.path)?
         };
         if requested.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            // AT_FDCWD is a directory here; as a descriptor it is none.
+            if at.path.is_null() && at.dirfd < 0 {
+                return Err(Errno::EBADF.into());
+            }
             let object = Some(self.caller.directory(at.dirfd)?);
             let (parent, name) = (None, Vec::new());
             let place = Place { parent, name, object, directory_wanted: false };
@@ -157,6 +180,9 @@ impl Desk<'_, '_> {
             resolve: ResolveFlags::empty(),
         };
         let place = self.walk(at.dirfd, &requested, wish)?;
+        if place.directory_wanted && !is_directory(&place) {
+            return Err(Errno::ENOTDIR.into());
+        }
         self.end(place, requested)
     }
 
@@ -194,4 +220,60 @@ impl Desk<'_, '_> {
         };
         Ok(Timestamps { last_access: time(0)?, last_modification: time(1)? })
     }
+}
+
+/// The calls on a descriptor carry no path at all.
+fn empty_path_if_null(at: At) -> i32 {
+    if at.path.is_null() { libc::AT_EMPTY_PATH } else { 0 }
+}
+
+/// What a name is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Make,
+    Unlink,
+    RemoveDirectory,
+    Move,
+    MoveTo,
+}
+
+impl Purpose {
+    /// What the kernel says where the last component is ".", ".." or the root itself.
+    fn refusal(self, path: &[u8]) -> Errno {
+        match self {
+            Self::Make => Errno::EEXIST,
+            Self::Unlink => Errno::EISDIR,
+            Self::RemoveDirectory if path.ends_with(b"..") => Errno::ENOTEMPTY,
+            Self::RemoveDirectory if path.ends_with(b".") => Errno::EINVAL,
+            Self::RemoveDirectory | Self::Move | Self::MoveTo => Errno::EBUSY,
+        }
+    }
+}
+
+/// Unknown flags are refused before any path is looked at.
+fn check_flags(mutation: Mutation) -> Result<(), Errno> {
+    const OBJECT: i32 = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
+    const LINK: i32 = libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH;
+    let (flags, known) = match mutation {
+        Mutation::Unlink { flags, .. } => (flags, libc::AT_REMOVEDIR),
+        Mutation::Link { flags, .. } => (flags, LINK),
+        Mutation::Mode { flags, .. }
+        | Mutation::Owner { flags, .. }
+        | Mutation::Times { flags, .. } => (flags, OBJECT),
+        Mutation::SetAttribute { flags, .. } => (flags, libc::XATTR_CREATE | libc::XATTR_REPLACE),
+        Mutation::Truncate { length, .. } => (i32::from(length < 0), 0),
+        Mutation::Rename { flags, .. } => (flags.cast_signed(), 0b111),
+        _ => (0, 0),
+    };
+    if flags & !known == 0 { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
+fn leaves_both(times: &Timestamps) -> bool {
+    times.last_access.tv_nsec == libc::UTIME_OMIT
+        && times.last_modification.tv_nsec == libc::UTIME_OMIT
+}
+
+fn is_directory(place: &Place) -> bool {
+    let stat = place.object.as_ref().and_then(|object| rustix::fs::fstat(object).ok());
+    stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
 }

@@ -151,10 +151,10 @@ fn validate(parameters: Parameters) -> Result<(), Errno> {
 
 /// The refusals that depend on what was found, before anybody is asked.
 fn check_kind(place: &Place, parameters: Parameters) -> Result<(), Errno> {
-    let Some(object) = &place.object else {
-        // O_CREAT with a trailing slash.
-        return if place.directory_wanted { Err(Errno::EISDIR) } else { Ok(()) };
-    };
+    if parameters.creates() && place.directory_wanted {
+        return Err(Errno::EISDIR);
+    }
+    let Some(object) = &place.object else { return Ok(()) };
     let stat = rustix::fs::fstat(object).map_err(crate::sys::from_rustix)?;
     let kind = FileType::from_raw_mode(stat.st_mode);
     if parameters.creates() && parameters.has(O_EXCL) {

@@ -96,6 +96,8 @@ struct Walk<'a> {
     pending: VecDeque<Vec<u8>>,
     directory_wanted: bool,
     links: usize,
+    /// The path began at a directory, not at the root.
+    relative: bool,
 }
 
 enum Step {
@@ -123,6 +125,7 @@ impl<'a> Walk<'a> {
             pending: VecDeque::new(),
             directory_wanted: false,
             links: 0,
+            relative: !path.starts_with(b"/"),
         };
         walk.push(path);
         Ok(walk)
@@ -209,6 +212,10 @@ impl<'a> Walk<'a> {
         }
         if text.starts_with(b"/") {
             if self.wish.resolve.contains(ResolveFlags::BENEATH) {
+                return Err(Errno::EXDEV);
+            }
+            if self.relative && self.wish.resolve.contains(ResolveFlags::NO_XDEV) {
+                // The kernel compares with a root that it has not looked up yet.
                 return Err(Errno::EXDEV);
             }
             self.same_mount(self.root.as_fd())?;

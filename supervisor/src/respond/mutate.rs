@@ -26,7 +26,8 @@ pub(super) fn mutate(
 }
 
 fn change(request: &MutationRequest) -> Result<(), Errno> {
-    let first = request.ends.first().ok_or(Errno::EINVAL)?;
+    // Without an end there is nothing to change.
+    let Some(first) = request.ends.first() else { return Ok(()) };
     match &request.change {
         Change::Rename { flags } => {
             let second = request.ends.get(1).ok_or(Errno::EINVAL)?;

@@ -31,6 +31,10 @@ pub(super) fn connect(
 }
 
 pub(super) fn send(request: &SendRequest, caller: &Caller, means: Means<'_>) -> Result<i64, Errno> {
+    if request.flags & libc::MSG_ZEROCOPY != 0 {
+        // It would send our own pages, later; the kernel says this when it cannot pin any.
+        return Err(Errno::ENOBUFS);
+    }
     let many = request.messages.first().is_some_and(|message| message.length_at.is_some());
     let mut sent_messages = 0;
     for message in &request.messages {
