@@ -16,8 +16,8 @@ const KEYS: &[&str] =
 /// Why a configuration is no good.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    #[error("cannot read the configuration {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error("cannot read the configuration {path}: {cause}")]
+    Read { path: PathBuf, cause: std::io::Error },
     #[error("{path}: {message}")]
     Parse { path: PathBuf, message: String },
     #[error("{path}: unknown key '{key}'{hint}")]
@@ -117,7 +117,7 @@ pub(crate) fn parse_mode(origin: &str, value: &str) -> Result<Mode, ConfigError>
 
 fn read_file(path: &Path) -> Result<Layer, ConfigError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        .map_err(|cause| ConfigError::Read { path: path.to_owned(), cause })?;
     parse(path, &text)
 }
 

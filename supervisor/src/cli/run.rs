@@ -58,7 +58,7 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     // Before any thread exists: one that left them open would swallow them.
     let signals = foreground::Signals::block()?;
-    let printer = print_notices(receive, arguments.json);
+    let printer = print_notices(receive, arguments.json, arguments.log.clone());
     let code = supervise(&door, &shim, &arguments.command, &signals);
     let _ = door.recorder.control("stop", serde_json::json!({}));
     // The door holds the sending end; without it the printer has nothing left to wait for.
@@ -127,13 +127,14 @@ fn find_shim() -> anyhow::Result<PathBuf> {
 fn print_notices(
     receive: Receiver<Line<DecisionRecord>>,
     json: bool,
+    log: Option<PathBuf>,
 ) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         for line in receive {
             let text = if json {
                 serde_json::to_string(&line).unwrap_or_default()
             } else {
-                sentence::refusal(&line)
+                sentence::refusal(&line, log.as_deref())
             };
             eprintln!("{text}");
         }

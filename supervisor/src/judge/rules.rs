@@ -10,8 +10,8 @@ use policy::{Engine, SourceFile};
 /// Rules could not be loaded; what was in force stays.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RulesError {
-    #[error("cannot read rules from {path}: {source}")]
-    Read { path: PathBuf, source: io::Error },
+    #[error("cannot read rules from {path}: {cause}")]
+    Read { path: PathBuf, cause: io::Error },
     #[error("no rule files (*.yaml, *.yml) in {path}")]
     Empty { path: PathBuf },
     #[error("{0}")]
@@ -71,7 +71,7 @@ fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
 }
 
 fn read_path(path: &Path, files: &mut Vec<SourceFile>) -> Result<(), RulesError> {
-    let failed = |source| RulesError::Read { path: path.to_owned(), source };
+    let failed = |cause| RulesError::Read { path: path.to_owned(), cause };
     if !path.metadata().map_err(failed)?.is_dir() {
         files.push(read_file(path).map_err(failed)?);
         return Ok(());
@@ -91,7 +91,7 @@ fn read_path(path: &Path, files: &mut Vec<SourceFile>) -> Result<(), RulesError>
     found.sort();
     for file in found {
         let source = read_file(&file);
-        files.push(source.map_err(|source| RulesError::Read { path: file.clone(), source })?);
+        files.push(source.map_err(|cause| RulesError::Read { path: file.clone(), cause })?);
     }
     Ok(())
 }

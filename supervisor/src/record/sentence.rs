@@ -1,9 +1,12 @@
 //! A decision as a sentence: what, which rule, why, and the one command that comes next.
 
+use std::path::Path;
+
 use super::decision::{DecisionRecord, Line};
 
-/// The sentence for a refusal, as people read it while a program runs.
-pub(crate) fn refusal(line: &Line<DecisionRecord>) -> String {
+/// The sentence for a refusal, as people read it while a program runs. `log` is the log's directory
+/// where the next command would not find it by itself.
+pub(crate) fn refusal(line: &Line<DecisionRecord>, log: Option<&Path>) -> String {
     let record = &line.body;
     let observed = record.mode == "observe";
     let word = match (observed, record.decision.as_str()) {
@@ -18,11 +21,12 @@ pub(crate) fn refusal(line: &Line<DecisionRecord>) -> String {
         },
         None => "the default".to_owned(),
     };
+    let log = log.map_or_else(String::new, |log| format!(" --log {}", log.display()));
     format!(
-        "outcall: {word} {} to {}: {who}: {}; next: outcallctl tail --denied --seq {}",
+        "outcall: {word} {} to {}: {who}: {}; next: outcallctl tail{log} --seq {}",
         program(record),
         what(record),
-        printable(&record.reason),
+        printable(record.reason.trim_end_matches('.')),
         line.seq
     )
 }
@@ -81,9 +85,9 @@ mod tests {
         };
         let line = Line { v: 1, seq: 9, time: String::new(), kind: "decision".into(), body };
         assert_eq!(
-            refusal(&line),
+            refusal(&line, Some(Path::new("/l"))),
             "outcall: refused cat[7] to read /root/.ssh/id\\u{1b}[2J: rule refuse-ssh (10.yaml:4): \
-             private keys stay private; next: outcallctl tail --denied --seq 9"
+             private keys stay private; next: outcallctl tail --log /l --seq 9"
         );
     }
 }

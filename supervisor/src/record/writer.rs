@@ -15,16 +15,16 @@ use super::decision::{DecisionRecord, Line, VERSION};
 /// The log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LogError {
-    #[error("cannot create the log directory {path}: {source}")]
-    Create { path: PathBuf, source: io::Error },
-    #[error("cannot open the log in {path}: {source}")]
-    Open { path: PathBuf, source: io::Error },
+    #[error("cannot create the log directory {path}: {cause}")]
+    Create { path: PathBuf, cause: io::Error },
+    #[error("cannot open the log in {path}: {cause}")]
+    Open { path: PathBuf, cause: io::Error },
     #[error(
         "the log directory {path} is in use by another outcalld or outcallctl; choose another with --log"
     )]
     InUse { path: PathBuf },
-    #[error("cannot write the log: {source}")]
-    Write { source: io::Error },
+    #[error("cannot write the log: {cause}")]
+    Write { cause: io::Error },
 }
 
 /// A refusal on its way to a person.
@@ -67,8 +67,8 @@ impl Recorder {
             .recursive(true)
             .mode(0o700)
             .create(directory)
-            .map_err(|source| LogError::Create { path: path.clone(), source })?;
-        let opening = |source| LogError::Open { path: path.clone(), source };
+            .map_err(|cause| LogError::Create { path: path.clone(), cause })?;
+        let opening = |cause| LogError::Open { path: path.clone(), cause };
         let lock = File::open(directory).map_err(opening)?;
         lock.try_lock().map_err(|_| LogError::InUse { path: path.clone() })?;
         let day = today();
@@ -100,7 +100,7 @@ impl Recorder {
         if result.is_err() {
             self.failing.store(true, Ordering::Relaxed);
         }
-        result.map_err(|source| LogError::Write { source })
+        result.map_err(|cause| LogError::Write { cause })
     }
 
     /// Writes a decision; refusals are passed on to whoever wants to see them.
@@ -132,7 +132,7 @@ impl Recorder {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = state.append(&self.directory, kind, body);
         self.failing.store(result.is_err(), Ordering::Relaxed);
-        result.map_err(|source| LogError::Write { source })
+        result.map_err(|cause| LogError::Write { cause })
     }
 }
 
