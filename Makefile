@@ -6,7 +6,7 @@ SHELL := /bin/bash
 DIST := target/dist
 MUSL := x86_64-unknown-linux-musl
 
-.PHONY: help setup build run test check unit integration clean
+.PHONY: help setup build run test bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ run: build ## Show the main job: a script, supervised
 test: build ## Run every tier; installs what is missing
 	@integration/scripts/setup test
 	@integration/scripts/test
+
+bench: build ## Print what supervision costs, as ratios
+	cargo bench --locked -p integration
 
 clean: ## Remove what was built
 	cargo clean

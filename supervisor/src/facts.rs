@@ -45,6 +45,10 @@ pub(crate) fn questions(resolved: &Resolved, session: &Identity) -> Vec<Question
                 .map(|program| program_facts(&base, &program.object, &argv, &interpreter, &cwd))
                 .collect()
         }
+        Request::Bind(bind) => {
+            let files = bind.file.iter();
+            files.map(|end| file(&base, &end.object, "create", vec!["socket".to_owned()])).collect()
+        }
         Request::Connect(connect) => {
             network(&base, &connect.socket, &connect.destination).into_iter().collect()
         }

@@ -94,11 +94,28 @@ impl Slot {
     /// A signal waits that would be handled if the call returned.
     fn waiting_signal(&self) -> Option<Interruption> {
         let tid = self.caller.load(Ordering::Relaxed);
-        let Ok(directory) = std::fs::File::open(format!("/proc/{tid}")) else {
-            return Some(Interruption::Fail);
-        };
-        Status::read(directory.as_fd()).map_or(Some(Interruption::Fail), |s| s.interruption)
+        let Some(status) = status_of(tid, tid) else { return Some(Interruption::Fail) };
+        match status.interruption {
+            Some(Interruption::Fail) if is_only_taker(tid, &status) => Some(Interruption::Restart),
+            other => other,
+        }
     }
+}
+
+/// Whether every other thread of the process blocks the signals that wait for any of them.
+fn is_only_taker(tid: i32, status: &Status) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{tid}/task")) else { return false };
+    threads
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|thread| *thread != tid)
+        .filter_map(|thread| status_of(tid, thread))
+        .all(|other| status.shared_signals & !other.blocked_signals == 0)
+}
+
+fn status_of(tid: i32, thread: i32) -> Option<Status> {
+    let directory = std::fs::File::open(format!("/proc/{tid}/task/{thread}")).ok()?;
+    Status::read(directory.as_fd()).ok()
 }
 
 fn watch() {

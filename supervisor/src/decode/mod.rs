@@ -66,6 +66,11 @@ pub(crate) enum Call {
         address: Pointer,
         length: u32,
     },
+    Bind {
+        socket: i32,
+        address: Pointer,
+        length: u32,
+    },
     Send {
         socket: i32,
         outgoing: Outgoing,

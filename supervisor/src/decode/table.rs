@@ -51,6 +51,10 @@ fn network(number: i64, r: Registers) -> Option<Decoded> {
             let (address, length) = (r.pointer(1), r.word(2));
             some("connect", Call::Connect { socket: r.int(0), address, length })
         }
+        libc::SYS_bind => {
+            let (address, length) = (r.pointer(1), r.word(2));
+            some("bind", Call::Bind { socket: r.int(0), address, length })
+        }
         libc::SYS_sendto => {
             let outgoing = Outgoing::Buffer {
                 data: r.pointer(1),

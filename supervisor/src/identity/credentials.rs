@@ -30,6 +30,9 @@ pub(crate) struct Status {
     pub(crate) namespace_tids: Vec<i32>,
     /// How a signal that waits would end the call, if one does.
     pub(crate) interruption: Option<Interruption>,
+    /// Waiting signals that any thread of the process could take.
+    pub(crate) shared_signals: u64,
+    pub(crate) blocked_signals: u64,
     /// Seccomp mode: 2 is a filter.
     pub(crate) seccomp: u32,
 }
@@ -92,6 +95,8 @@ impl Status {
             namespace_tgids: ids("NStgid")?,
             namespace_tids: ids("NSpid")?,
             interruption,
+            shared_signals: hex("ShdPnd")? & open,
+            blocked_signals: hex("SigBlk")?,
             seccomp: field("Seccomp")?.parse().ok()?,
         })
     }

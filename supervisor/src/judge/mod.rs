@@ -103,6 +103,9 @@ fn without_question(resolved: &Resolved) -> Judgement {
         Request::Send(_) => {
             allow("connected", "no address in it: the connection itself was judged")
         }
+        Request::Bind(_) => {
+            allow("bind", "an address of its own: nothing is reached and no file made")
+        }
         Request::Mutate(_) => allow("no-change", "both times stay as they are"),
         Request::Connect(_) => allow("disconnect", "AF_UNSPEC dissolves an association"),
         _ => Judgement::builtin(Verdict::Block, "internal", "nothing to decide on", None),

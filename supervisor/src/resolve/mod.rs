@@ -31,6 +31,7 @@ pub(crate) enum Request {
     Open(open::OpenRequest),
     Exec(Box<exec::ExecRequest>),
     Connect(network::ConnectRequest),
+    Bind(network::BindRequest),
     Send(network::SendRequest),
     Mutate(mutation::MutationRequest),
     /// An O_PATH open by registers: a name for an object, no access to it.
@@ -152,6 +153,9 @@ impl Desk<'_, '_> {
             Call::Exec { at, argv, flags } => Request::Exec(Box::new(self.exec(at, argv, flags)?)),
             Call::Connect { socket, address, length } => {
                 Request::Connect(self.connect(socket, address, length)?)
+            }
+            Call::Bind { socket, address, length } => {
+                Request::Bind(self.bind(socket, address, length)?)
             }
             Call::Send { socket, outgoing, flags } => {
                 Request::Send(self.send(socket, outgoing, flags)?)

@@ -137,16 +137,36 @@ impl Desk<'_, '_> {
         Ok((change, vec![self.existing(at, follow, flags)?]))
     }
 
+    /// The file that binding a Unix socket makes.
+    pub(super) fn socket_file(&mut self, path: Vec<u8>) -> Result<End, Unresolved> {
+        self.last_path.borrow_mut().clone_from(&path);
+        let end = self.named(libc::AT_FDCWD, path, Purpose::Make);
+        end.map_err(|why| match why {
+            // Whatever is there already, this is what bind says.
+            Unresolved::Errno(Errno::EEXIST) => Unresolved::Errno(Errno::EADDRINUSE),
+            why => why,
+        })
+    }
+
     /// A name in a directory, never followed.
     fn name(&mut self, at: At, purpose: Purpose) -> Result<End, Unresolved> {
+        let requested = self.path(at.path)?;
+        self.named(at.dirfd, requested, purpose)
+    }
+
+    fn named(
+        &mut self,
+        dirfd: i32,
+        requested: Vec<u8>,
+        purpose: Purpose,
+    ) -> Result<End, Unresolved> {
         let may_be_missing = matches!(purpose, Purpose::Make | Purpose::MoveTo);
         let resolve = ResolveFlags::empty();
         let wish = Wish { follow_last: false, may_be_missing, parent: true, resolve };
-        let requested = self.path(at.path)?;
         // A trailing slash asks for a directory, but the walk must not follow a link for it.
         let end = requested.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
         let trimmed = &requested[..end.min(requested.len())];
-        let place = self.walk(at.dirfd, trimmed, wish)?;
+        let place = self.walk(dirfd, trimmed, wish)?;
         if place.parent.is_none() {
             return Err(purpose.refusal(trimmed).into());
         }

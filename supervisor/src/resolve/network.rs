@@ -6,6 +6,7 @@ use nix::errno::Errno;
 use rustix::fs::ResolveFlags;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use super::mutation::End;
 use super::{Desk, Object, Place, Unresolved, Wish, identity};
 use crate::decode::{Outgoing, Pointer};
 use crate::sys::address::Address;
@@ -44,6 +45,15 @@ pub(crate) struct ConnectRequest {
     pub(crate) destination: Destination,
 }
 
+/// A name for a socket. Of a Unix socket with a path it is a file to be made.
+#[derive(Debug)]
+pub(crate) struct BindRequest {
+    pub(crate) socket: Socket,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) file: Option<End>,
+    pub(crate) umask: Option<u32>,
+}
+
 /// One message of a send; the data stays in the caller until it is sent.
 #[derive(Debug)]
 pub(crate) struct OutgoingMessage {
@@ -72,6 +82,22 @@ impl Desk<'_, '_> {
         let raw = self.address(address, length)?;
         let destination = self.destination(raw, false)?;
         Ok(ConnectRequest { socket, destination })
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        fd: i32,
+        address: Pointer,
+        length: u32,
+    ) -> Result<BindRequest, Unresolved> {
+        let socket = self.socket(fd)?;
+        let raw = self.address(address, length)?;
+        let (mut file, mut umask) = (None, None);
+        if let Some(Address::UnixPath(path)) = Address::parse(&raw) {
+            file = Some(self.socket_file(path)?);
+            umask = Some(self.caller.status()?.umask);
+        }
+        Ok(BindRequest { socket, raw, file, umask })
     }
 
     pub(super) fn send(

@@ -111,6 +111,9 @@ pub(crate) fn act(
         Request::Connect(request) => {
             network::connect(request, &resolved.caller, means).map(done_with_value)
         }
+        Request::Bind(request) => {
+            network::bind(request, &resolved.caller, means).map(done_with_value)
+        }
         Request::Send(request) => {
             network::send(request, &resolved.caller, means).map(done_with_value)
         }

@@ -8,9 +8,10 @@ use nix::sys::signal::Signal;
 
 use super::Means;
 use crate::resolve::network::{
-    ConnectRequest, Destination, OutgoingMessage, SendRequest, Socket, take_descriptor,
+    BindRequest, ConnectRequest, Destination, OutgoingMessage, SendRequest, Socket, take_descriptor,
 };
 use crate::resolve::{Caller, Memory};
+use crate::sys::from_rustix;
 use crate::sys::socket::{self, Message};
 
 /// Data is copied in pieces of this size on stream sockets.
@@ -26,6 +27,25 @@ pub(super) fn connect(
     let address = wire_address(&request.destination);
     means.guise.wear(caller.credentials()?)?;
     let result = means.slot.interruptible(|| socket::connect(request.socket.fd.as_fd(), &address));
+    means.guise.take_off()?;
+    result.map(|()| 0)
+}
+
+pub(super) fn bind(request: &BindRequest, caller: &Caller, means: Means<'_>) -> Result<i64, Errno> {
+    if let Some(umask) = request.umask {
+        means.guise.set_umask(umask);
+    }
+    let mut address = request.raw.clone();
+    if let Some(place) = request.file.as_ref().map(|file| &file.place) {
+        let parent = place.parent.as_ref().ok_or(Errno::EINVAL)?;
+        // The worker's own working directory, so that the name fits however deep it is.
+        rustix::process::fchdir(parent).map_err(from_rustix)?;
+        address = (libc::AF_UNIX as u16).to_ne_bytes().to_vec();
+        address.extend_from_slice(&place.name);
+        address.push(0);
+    }
+    means.guise.wear(caller.credentials()?)?;
+    let result = socket::bind(request.socket.fd.as_fd(), &address);
     means.guise.take_off()?;
     result.map(|()| 0)
 }

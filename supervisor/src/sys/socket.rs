@@ -16,6 +16,13 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errn
     cerr(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), length) }).map(drop)
 }
 
+/// bind(2) with an address of raw bytes.
+pub(crate) fn bind(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
+    let length = address.len() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes at the pointer, all of them in the slice.
+    cerr(unsafe { libc::bind(socket.as_raw_fd(), address.as_ptr().cast(), length) }).map(drop)
+}
+
 /// One message as sendmsg(2) takes it, all of it owned or borrowed by the supervisor.
 pub(crate) struct Message<'a> {
     pub(crate) address: Option<&'a [u8]>,
