@@ -52,11 +52,11 @@ impl Guise {
 
     /// Puts the caller's credentials on. Failing half-way leaves a mixture, so the caller denies.
     pub(crate) fn wear(&mut self, wanted: &Credentials) -> Result<(), Errno> {
-        if !self.privileged || self.worn.as_ref().unwrap_or(&self.own) == wanted {
+        if !self.privileged || self.fits(self.worn.as_ref().unwrap_or(&self.own), wanted) {
             return Ok(());
         }
         self.take_off()?;
-        if *wanted == self.own {
+        if self.fits(&self.own, wanted) {
             return Ok(());
         }
         self.worn = Some(wanted.clone());
@@ -71,6 +71,14 @@ impl Guise {
         }
         // Leaving uid 0 cleared the effective set; the permitted one stays to come back with.
         thread::set_effective_capabilities(wanted.capabilities, self.permitted)
+    }
+
+    /// Whether two sets of credentials come to the same here: what we do not have, nobody gets.
+    fn fits(&self, worn: &Credentials, wanted: &Credentials) -> bool {
+        worn.uid == wanted.uid
+            && worn.gid == wanted.gid
+            && worn.groups == wanted.groups
+            && worn.capabilities & self.permitted == wanted.capabilities & self.permitted
     }
 
     /// Takes any guise off.

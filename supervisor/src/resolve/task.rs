@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nix::errno::Errno;
 use rustix::fs::{Mode, OFlags};
@@ -30,6 +30,9 @@ pub(crate) struct Task {
     /// Identity of this program run, unique in the session.
     pub(crate) exec_id: u64,
     pub(crate) parent_exec_id: Option<u64>,
+    /// Its capabilities are worth nothing outside its own user namespace. Profiles let no task change
+    /// that namespace.
+    foreign_user_namespace: bool,
 }
 
 impl Task {
@@ -66,7 +69,11 @@ impl Task {
     }
 
     pub(crate) fn status(&self) -> Result<Status, Errno> {
-        Status::read(self.directory())
+        let mut status = Status::read(self.directory())?;
+        if self.foreign_user_namespace {
+            status.credentials.capabilities = 0;
+        }
+        Ok(status)
     }
 }
 
@@ -122,8 +129,11 @@ impl Tasks {
         let exec_id = sibling
             .filter(|leader| leader.exe == exe)
             .map_or_else(|| self.next_exec_id.fetch_add(1, Ordering::Relaxed) + 1, |t| t.exec_id);
+        let foreign_user_namespace =
+            read_link(directory.as_fd(), "ns/user").ok().as_deref() != own_user_namespace();
         Ok(Task {
             tid,
+            foreign_user_namespace,
             tgid: status.tgid,
             directory,
             exe,
@@ -145,6 +155,12 @@ fn ancestry(mut pid: i32) -> Vec<String> {
         pid = stat.ppid;
     }
     programs
+}
+
+fn own_user_namespace() -> Option<&'static [u8]> {
+    static OWN: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    let read = || std::fs::read_link("/proc/self/ns/user").ok();
+    OWN.get_or_init(|| read().map(|link| link.into_os_string().into_encoded_bytes())).as_deref()
 }
 
 /// The text of a link below an open directory.
