@@ -36,6 +36,7 @@ const NEEDED: &[Capability] = &[
 /// Runs the daemon until SIGTERM.
 pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
+    crate::sys::spawn::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let rules = Arc::new(Rules::load(&config.rules)?);
     let recorder = Arc::new(Recorder::open(&config.log, None)?);
     let profile = load_profile(&config.profile)?;

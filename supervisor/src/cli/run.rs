@@ -21,6 +21,7 @@ use crate::record::decision::{DecisionRecord, Line};
 use crate::record::{Recorder, sentence};
 
 mod foreground;
+mod remains;
 
 /// The shell's codes for a command that is not there, or cannot be run.
 const NOT_FOUND: u8 = 127;
@@ -74,6 +75,7 @@ fn supervise(
     command: &[OsString],
     signals: &foreground::Signals,
 ) -> anyhow::Result<u8> {
+    remains::adopt_orphans().context("cannot adopt orphans")?;
     let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
     let theirs = OwnedFd::from(theirs);
     let child = start_shim(shim, &theirs, command, signals)?;
@@ -93,6 +95,7 @@ fn supervise(
     let peer = Peer { pid, uid: nix::unistd::getuid().as_raw() };
     runtime.spawn(serve(stream, door.clone(), peer));
     let code = signals.wait_for(pid)?;
+    remains::kill_all();
     door.wait_for_sessions();
     runtime.shutdown_background();
     Ok(code)

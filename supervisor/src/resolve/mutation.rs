@@ -184,8 +184,8 @@ impl Desk<'_, '_> {
             self.path(at.path)?
         };
         if requested.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
-            // AT_FDCWD is a directory here; as a descriptor it is none.
-            if at.path.is_null() && at.dirfd < 0 {
+            // Calls on a descriptor alone know neither AT_FDCWD nor O_PATH.
+            if at.path.is_null() && (at.dirfd < 0 || self.caller.task.is_path_only(at.dirfd)) {
                 return Err(Errno::EBADF.into());
             }
             let object = Some(self.caller.directory(at.dirfd)?);

@@ -151,7 +151,7 @@ fn validate(parameters: Parameters) -> Result<(), Errno> {
 
 /// The refusals that depend on what was found, before anybody is asked.
 fn check_kind(place: &Place, parameters: Parameters) -> Result<(), Errno> {
-    if parameters.creates() && place.directory_wanted {
+    if parameters.creates() && place.directory_wanted && place.parent.is_some() {
         return Err(Errno::EISDIR);
     }
     let Some(object) = &place.object else { return Ok(()) };

@@ -13,8 +13,10 @@ use crate::sys::from_rustix;
 
 /// Deepest ancestry that facts carry.
 const MAX_ANCESTORS: usize = 32;
-/// Remembered tasks per session; past that the table starts anew.
-const MAX_TASKS: usize = 16_384;
+/// Remembered living tasks per session; past that the table starts anew.
+const MAX_TASKS: usize = 256;
+/// The dead are looked for when there are at least this many.
+const MIN_SWEEP: usize = 32;
 
 /// One thread of the session. The open directory is tied to this very task: once it is dead, every
 /// look-up below it fails, however soon its number is used again.
@@ -58,14 +60,31 @@ impl Task {
         limit > 0 && (!exists(limit - 1) || (0..limit).any(|number| !exists(number)))
     }
 
+    /// Whether one of the task's descriptors is an O_PATH one.
+    pub(crate) fn is_path_only(&self, fd: i32) -> bool {
+        let flags = self.field(&format!("fdinfo/{fd}"), "flags:");
+        let flags = flags.and_then(|text| u32::from_str_radix(&text, 8).ok());
+        flags.is_some_and(|flags| flags & OFlags::PATH.bits() != 0)
+    }
+
     fn descriptor_limit(&self) -> Option<u64> {
+        self.field("limits", "Max open files")?.parse().ok()
+    }
+
+    /// The word after a line's beginning in one of the task's small files.
+    fn field(&self, file: &str, beginning: &str) -> Option<String> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(self.directory(), c"limits", flags, Mode::empty()).ok()?;
+        let file = rustix::fs::openat(self.directory(), file, flags, Mode::empty()).ok()?;
         let mut buffer = [0_u8; 2048];
         let length = rustix::io::read(&file, &mut buffer[..]).ok()?;
-        let text = std::str::from_utf8(&buffer[..length]).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-        line.split_whitespace().next()?.parse().ok()
+        let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix(beginning))?;
+        line.split_whitespace().next().map(str::to_owned)
+    }
+
+    fn is_alive(&self) -> bool {
+        let (exists, flags) = (rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty());
+        rustix::fs::accessat(self.directory(), c"stat", exists, flags).is_ok()
     }
 
     pub(crate) fn status(&self) -> Result<Status, Errno> {
@@ -80,41 +99,51 @@ impl Task {
 /// The tasks of a session, as last seen.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    known: Mutex<HashMap<i32, Arc<Task>>>,
+    known: Mutex<Known>,
     next_exec_id: AtomicU64,
+}
+
+/// Remembered tasks, each with an open descriptor: the dead must go.
+#[derive(Debug, Default)]
+struct Known {
+    tasks: HashMap<i32, Arc<Task>>,
+    sweep_at: usize,
+}
+
+impl Known {
+    fn sweep(&mut self) {
+        self.tasks.retain(|_, task| task.is_alive());
+        if self.tasks.len() > MAX_TASKS {
+            self.tasks.clear();
+        }
+        self.sweep_at = (self.tasks.len() * 2).max(MIN_SWEEP);
+    }
 }
 
 impl Tasks {
     /// The task of this thread id. Remembered ones are verified to be alive first.
     pub(crate) fn get(&self, tid: i32) -> Result<Arc<Task>, Errno> {
-        if let Some(task) = self.remembered(tid)
-            && rustix::fs::accessat(
-                task.directory(),
-                c"stat",
-                rustix::fs::Access::EXISTS,
-                rustix::fs::AtFlags::empty(),
-            )
-            .is_ok()
-        {
+        if let Some(task) = self.remembered(tid).filter(|task| task.is_alive()) {
             return Ok(task);
         }
         let task = Arc::new(self.look_up(tid)?);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_TASKS {
-            known.clear();
+        if known.tasks.len() >= known.sweep_at {
+            known.sweep();
         }
-        known.insert(tid, task.clone());
+        known.tasks.insert(tid, task.clone());
         Ok(task)
     }
 
     /// Forgets what a process ran: it runs something else now.
     pub(crate) fn forget(&self, tgid: i32) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, task| task.tgid != tgid);
+        known.tasks.retain(|_, task| task.tgid != tgid);
     }
 
     fn remembered(&self, tid: i32) -> Option<Arc<Task>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&tid).cloned()
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.tasks.get(&tid).cloned()
     }
 
     fn look_up(&self, tid: i32) -> Result<Task, Errno> {

@@ -5,6 +5,7 @@ pub(crate) mod listener;
 pub(crate) mod ptrace;
 pub(crate) mod signal;
 pub(crate) mod socket;
+pub(crate) mod spawn;
 pub(crate) mod thread;
 
 use std::io;

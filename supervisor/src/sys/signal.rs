@@ -29,20 +29,3 @@ pub(crate) fn signal_thread(tgid: i32, tid: i32, signal: Signal) -> Result<(), E
     // SAFETY: tgkill takes three integers and no memory.
     cerr(unsafe { libc::syscall(libc::SYS_tgkill, tgid, tid, signal as libc::c_int) }).map(drop)
 }
-
-/// Gives a child to be started the signal mask it would have had without us.
-pub(crate) fn mask_in_child(command: &mut std::process::Command, mask: SigSet) {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; sigprocmask is one,
-    // and the closure touches nothing but its own copy of the mask.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::signal::sigprocmask(
-                nix::sys::signal::SigmaskHow::SIG_SETMASK,
-                Some(&mask),
-                None,
-            )
-            .map_err(std::io::Error::from)
-        });
-    }
-}

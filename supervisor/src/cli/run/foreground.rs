@@ -10,6 +10,8 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::sys::spawn::{Limits, as_without_us, raise_descriptor_limit};
+
 /// Sent to the foreground group by the kernel itself.
 const SI_KERNEL: i32 = 0x80;
 
@@ -32,6 +34,7 @@ const PASSED_ON: &[Signal] = &[
 pub(super) struct Signals {
     descriptor: SignalFd,
     before: SigSet,
+    limits: Limits,
 }
 
 impl Signals {
@@ -43,12 +46,13 @@ impl Signals {
             .context("cannot block signals")?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)
             .context("cannot read signals from a descriptor")?;
-        Ok(Self { descriptor, before })
+        let limits = raise_descriptor_limit().context("cannot raise the number of descriptors")?;
+        Ok(Self { descriptor, before, limits })
     }
 
-    /// The shim begins with the mask that we began with.
+    /// The shim begins with the mask and the limits that we began with.
     pub(super) fn restore_in(&self, command: &mut Command) {
-        crate::sys::signal::mask_in_child(command, self.before);
+        as_without_us(command, self.before, self.limits);
     }
 
     /// Waits for the shim, passing signals on and stopping when it stops.
