@@ -2,7 +2,7 @@
 //! pinned object.
 
 use nix::errno::Errno;
-use rustix::fs::{FileType, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{ResolveFlags, Timespec, Timestamps};
 
 use super::{Desk, Object, Place, Unresolved, Wish, identity};
 use crate::decode::{At, Mutation, Pointer, TimesLayout};
@@ -200,7 +200,7 @@ impl Desk<'_, '_> {
             resolve: ResolveFlags::empty(),
         };
         let place = self.walk(at.dirfd, &requested, wish)?;
-        if place.directory_wanted && !is_directory(&place) {
+        if place.directory_wanted && !place.is_directory() {
             return Err(Errno::ENOTDIR.into());
         }
         self.end(place, requested)
@@ -291,9 +291,4 @@ fn check_flags(mutation: Mutation) -> Result<(), Errno> {
 fn leaves_both(times: &Timestamps) -> bool {
     times.last_access.tv_nsec == libc::UTIME_OMIT
         && times.last_modification.tv_nsec == libc::UTIME_OMIT
-}
-
-fn is_directory(place: &Place) -> bool {
-    let stat = place.object.as_ref().and_then(|object| rustix::fs::fstat(object).ok());
-    stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
 }

@@ -122,7 +122,12 @@ impl Desk<'_, '_> {
                 let mut messages = Vec::new();
                 for index in 0..u64::from(count.min(MAX_MESSAGES)) {
                     let header = first.offset(index * MMSGHDR_BYTES);
-                    let mut message = self.message(header)?;
+                    let mut message = match self.message(header) {
+                        Ok(message) => message,
+                        // What comes before a bad header is sent all the same.
+                        Err(Unresolved::Errno(_)) if index > 0 => break,
+                        Err(why) => return Err(why),
+                    };
                     message.length_at = Some(header.offset(MSGHDR_BYTES));
                     messages.push(message);
                 }
@@ -178,6 +183,9 @@ impl Desk<'_, '_> {
                 resolve: ResolveFlags::empty(),
             };
             let found = self.walk(libc::AT_FDCWD, path, wish)?;
+            if found.directory_wanted && !found.is_directory() {
+                return Err(Errno::ENOTDIR.into());
+            }
             let (device, inode) = identity(&found);
             let resolved = self.caller.path_of(&found)?;
             object = Object { requested: path.clone(), resolved, device, inode };
@@ -205,6 +213,9 @@ impl Desk<'_, '_> {
         };
         if count > 1024 {
             return Err(Errno::EMSGSIZE.into());
+        }
+        if name_length.cast_signed() < 0 {
+            return Err(Errno::EINVAL.into());
         }
         let vector = self.memory().bytes(vector, count as usize * 16)?;
         let parts = vector

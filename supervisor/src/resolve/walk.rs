@@ -51,6 +51,12 @@ pub(crate) struct Place {
     pub(crate) directory_wanted: bool,
 }
 
+impl Place {
+    pub(crate) fn is_directory(&self) -> bool {
+        self.object.as_ref().is_some_and(|object| require_directory(object.as_fd()).is_ok())
+    }
+}
+
 /// Walks `path`.
 pub(crate) fn walk(start: &Start<'_>, path: &[u8], wish: Wish) -> Result<Place, Errno> {
     if path.is_empty() {
