@@ -59,7 +59,7 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     let limit = Duration::from_secs(config.drain_seconds);
     let all_gone = runtime.block_on(async { tokio::time::timeout(limit, waiting).await }).is_ok();
     let _ = std::fs::remove_file(&config.agent_socket);
-    recorder.control("stop", serde_json::json!({ "drained": all_gone }))?;
+    recorder.control("stop", stop_record(all_gone))?;
     runtime.shutdown_background();
     result
 }
@@ -105,6 +105,11 @@ pub(crate) fn start_record(rules: &Rules, mode: &str) -> serde_json::Value {
         "mode": mode,
         "policy": { "digest": current.engine.digest(), "generation": current.generation },
     })
+}
+
+/// `drained`: every session had ended by itself.
+pub(crate) fn stop_record(drained: bool) -> serde_json::Value {
+    serde_json::json!({ "drained": drained, "self_denied": crate::receive::self_denied() })
 }
 
 async fn accept_until_told(

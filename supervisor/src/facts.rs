@@ -40,10 +40,15 @@ pub(crate) fn questions(resolved: &Resolved, session: &Identity) -> Vec<Question
             };
             let argv: Vec<String> = exec.argv.iter().map(|word| text(word)).collect();
             let cwd = text(&exec.cwd);
-            exec.programs
+            let ask =
+                |object, interpreter: &str| program_facts(&base, object, &argv, interpreter, &cwd);
+            let programs = exec.programs.iter().map(|program| ask(&program.object, &interpreter));
+            // The loader runs as well, as its own interpreter.
+            let loader = exec
+                .loader
                 .iter()
-                .map(|program| program_facts(&base, &program.object, &argv, &interpreter, &cwd))
-                .collect()
+                .map(|loader| ask(&loader.object, &text(&loader.object.resolved)));
+            programs.chain(loader).collect()
         }
         Request::Bind(bind) => {
             let files = bind.file.iter();
@@ -103,7 +108,7 @@ fn program_facts(
     facts.run.tool = facts.target.rsplit('/').next().unwrap_or_default().to_owned();
     let arguments = argv.get(1..).unwrap_or_default();
     facts.run.flags = arguments.iter().filter(|word| word.starts_with('-')).cloned().collect();
-    facts.run.args = arguments.to_vec();
+    facts.run.args = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
     facts.run.cwd = cwd.to_owned();
     Question { facts, object: object.clone() }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Pool {
     listener: Arc<Listener>,
     free: AtomicUsize,
     closed: AtomicBool,
+    /// The workers are gone and the end is on record.
+    ended: AtomicBool,
     /// Thread ids of the workers.
     workers: Mutex<Vec<i32>>,
     emptied: Condvar,
@@ -45,6 +47,7 @@ impl Pool {
             listener: Arc::new(listener),
             free: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             workers: Mutex::new(Vec::new()),
             emptied: Condvar::new(),
         });
@@ -59,12 +62,16 @@ impl Pool {
     /// Blocks until the last task of the session is gone and every worker has left.
     pub(crate) fn wait(&self) {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        while !(self.closed.load(Ordering::Acquire) && workers.is_empty()) {
+        while !self.has_ended() {
             workers = self.emptied.wait(workers).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
@@ -161,8 +168,8 @@ impl Pool {
             let waited = self.emptied.wait_timeout(workers, Duration::from_millis(10));
             workers = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        drop(workers);
         self.session.record_end();
+        self.ended.store(true, Ordering::Release);
         self.emptied.notify_all();
     }
 }

@@ -13,7 +13,7 @@ use crate::record::decision::PolicyRecord;
 use crate::record::{DecisionRecord, LogError, ObjectRecord, Recorder};
 use crate::resolve::names::text;
 use crate::resolve::{Object, Request, Tasks};
-use crate::respond::ERESTARTSYS;
+use crate::respond::{Class, ERESTARTSYS};
 
 /// Whether decisions bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(crate) struct Session {
     shim: AtomicI32,
     allowed: AtomicU64,
     refused: AtomicU64,
+    /// Calls that failed by themselves, before there was anything to decide.
+    failed: AtomicU64,
 }
 
 impl Session {
@@ -76,6 +78,7 @@ impl Session {
             shim: AtomicI32::new(shim),
             allowed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
         }
     }
 
@@ -101,7 +104,7 @@ impl Session {
             "session": self.identity.id,
             "allowed": self.allowed.load(Ordering::Relaxed),
             "refused": self.refused.load(Ordering::Relaxed),
-            "self_denied": crate::receive::self_denied(),
+            "failed": self.failed.load(Ordering::Relaxed),
         });
         if let Err(error) = self.recorder.control("session_end", body) {
             tracing::error!(%error, "the end of a session is not on record");
@@ -126,8 +129,13 @@ impl Session {
         decoded: &Decoded,
         verdict: &Verdict,
     ) -> Result<u64, LogError> {
-        let allowed = verdict.judgement.as_ref().is_none_or(Judgement::allows);
-        let counter = if allowed { &self.allowed } else { &self.refused };
+        let refused = verdict.answer.class == Class::Refused;
+        let counter = match &verdict.judgement {
+            _ if refused => &self.refused,
+            Some(judgement) if judgement.allows() => &self.allowed,
+            Some(_) => &self.refused,
+            None => &self.failed,
+        };
         counter.fetch_add(1, Ordering::Relaxed);
         let mut record = DecisionRecord {
             session: self.identity.id.clone(),

@@ -61,7 +61,7 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     let signals = foreground::Signals::block()?;
     let printer = print_notices(receive, arguments.json, arguments.log.clone());
     let code = supervise(&door, &shim, &arguments.command, &signals);
-    let _ = door.recorder.control("stop", serde_json::json!({}));
+    let _ = door.recorder.control("stop", crate::daemon::stop_record(true));
     // The door holds the sending end; without it the printer has nothing left to wait for.
     door.recorder.close_notices();
     let _ = printer.join();

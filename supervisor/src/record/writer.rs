@@ -62,7 +62,10 @@ impl Recorder {
         directory: &Path,
         notices: Option<SyncSender<Notice>>,
     ) -> Result<Self, LogError> {
-        let path = directory.to_owned();
+        // Absolute: a worker's working directory is its caller's for a moment.
+        let path = std::path::absolute(directory)
+            .map_err(|cause| LogError::Create { path: directory.to_owned(), cause })?;
+        let directory = path.as_path();
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -98,7 +101,7 @@ impl Recorder {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = state.reserve();
         if result.is_err() {
-            self.failing.store(true, Ordering::Relaxed);
+            self.announce(&result);
         }
         result.map_err(|cause| LogError::Write { cause })
     }
@@ -131,8 +134,23 @@ impl Recorder {
     fn write<T: Serialize>(&self, kind: &str, body: T) -> Result<Line<T>, LogError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = state.append(&self.directory, kind, body);
-        self.failing.store(result.is_err(), Ordering::Relaxed);
+        self.announce(&result);
         result.map_err(|cause| LogError::Write { cause })
+    }
+
+    /// Says once that the log cannot be written, and once that it can again.
+    fn announce<T>(&self, result: &io::Result<T>) {
+        let failed = result.is_err();
+        if self.failing.swap(failed, Ordering::Relaxed) == failed {
+            return;
+        }
+        let directory = self.directory.display();
+        match result {
+            Err(error) => {
+                tracing::error!(%directory, %error, "the log cannot be written: everything is refused until it can")
+            }
+            Ok(_) => tracing::warn!(%directory, "the log can be written again"),
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use super::{Desk, Object, Place, Unresolved, Wish, identity};
 use crate::decode::{At, Pointer};
 use crate::sys::from_rustix;
 
+mod elf;
+
 /// The kernel follows interpreters of interpreters this deep.
 const MAX_INTERPRETERS: usize = 5;
 /// What the kernel reads of a file to find its interpreter.
@@ -37,6 +39,8 @@ pub(crate) struct ExecRequest {
     /// What the kernel will give the new program: interpreters prepended.
     pub(crate) expected_argv: Vec<Vec<u8>>,
     pub(crate) cwd: Vec<u8>,
+    /// The ELF loader that the last program names: the kernel maps and runs it without asking.
+    pub(crate) loader: Option<Program>,
 }
 
 impl Desk<'_, '_> {
@@ -58,11 +62,16 @@ impl Desk<'_, '_> {
             expected.push(Vec::new());
         }
         let mut programs = Vec::new();
+        let mut loader = None;
         let mut pending = Some((place, requested));
         while let Some((place, requested)) = pending.take() {
-            let (program, interpreter) = self.inspect(place, requested)?;
+            let (program, head) = self.inspect(place, requested)?;
             programs.push(program);
-            if let Some(Shebang { path, argument }) = interpreter {
+            if let Head::Binary { loader: Some(path) } = &head {
+                let place = self.program(libc::AT_FDCWD, path, 0)?;
+                loader = Some(self.inspect(place, path.clone())?.0);
+            }
+            if let Head::Script(Shebang { path, argument }) = head {
                 if programs.len() > MAX_INTERPRETERS {
                     return Err(Errno::ELOOP.into());
                 }
@@ -74,7 +83,7 @@ impl Desk<'_, '_> {
             }
         }
         let cwd = super::procfs::own_link(&self.caller.task, "cwd");
-        Ok(ExecRequest { programs, argv, expected_argv: expected, cwd })
+        Ok(ExecRequest { programs, argv, expected_argv: expected, cwd, loader })
     }
 
     fn program(&mut self, dirfd: i32, path: &[u8], flags: i32) -> Result<Place, Unresolved> {
@@ -94,11 +103,7 @@ impl Desk<'_, '_> {
         Ok(place)
     }
 
-    fn inspect(
-        &self,
-        place: Place,
-        requested: Vec<u8>,
-    ) -> Result<(Program, Option<Shebang>), Unresolved> {
+    fn inspect(&self, place: Place, requested: Vec<u8>) -> Result<(Program, Head), Unresolved> {
         let resolved = self.caller.path_of(&place)?;
         let (device, inode) = identity(&place);
         let pin = place.object.ok_or(Errno::ENOENT)?;
@@ -109,9 +114,9 @@ impl Desk<'_, '_> {
             FileType::Symlink => return Err(Errno::ELOOP.into()),
             _ => return Err(Errno::EACCES.into()),
         }
-        let interpreter = shebang(pin.as_fd())?;
+        let head = read_head(pin.as_fd())?;
         let object = Object { requested, resolved, device, inode };
-        Ok((Program { object, _pin: pin }, interpreter))
+        Ok((Program { object, _pin: pin }, head))
     }
 }
 
@@ -121,19 +126,31 @@ struct Shebang {
     argument: Option<Vec<u8>>,
 }
 
-/// Reads the first line of a program. One that we cannot read has no interpreter that we know of; if
-/// it has one after all, the check at the exec stop finds another program and kills it.
-fn shebang(pin: BorrowedFd<'_>) -> Result<Option<Shebang>, Errno> {
+/// What the beginning of a program says.
+#[derive(Debug, PartialEq, Eq)]
+enum Head {
+    Script(Shebang),
+    Binary { loader: Option<Vec<u8>> },
+}
+
+/// Reads the beginning of a program. Of one that we cannot read we know no interpreter and no
+/// loader; if it has one after all, the check at the exec stop finds it and kills.
+fn read_head(pin: BorrowedFd<'_>) -> Result<Head, Errno> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file =
-        match rustix::fs::openat(own_descriptors()?, descriptor_name(pin), flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return Ok(None),
-            Err(errno) => return Err(from_rustix(errno)),
-        };
+    let name = descriptor_name(pin);
+    let file = match rustix::fs::openat(own_descriptors()?, name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            return Ok(Head::Binary { loader: None });
+        }
+        Err(errno) => return Err(from_rustix(errno)),
+    };
     let mut head = [0_u8; SHEBANG_BYTES];
     let length = rustix::io::read(&file, &mut head[..]).map_err(from_rustix)?;
-    parse_shebang(&head[..length])
+    match parse_shebang(&head[..length])? {
+        Some(shebang) => Ok(Head::Script(shebang)),
+        None => Ok(Head::Binary { loader: elf::loader(&head[..length], file.as_fd()) }),
+    }
 }
 
 /// The kernel's own reading of `#!`: one interpreter, one optional argument, the rest of the line.

@@ -71,6 +71,11 @@ impl Task {
         self.field("limits", "Max open files")?.parse().ok()
     }
 
+    /// RLIMIT_FSIZE; `None` is unlimited.
+    pub(crate) fn file_size_limit(&self) -> Option<u64> {
+        self.field("limits", "Max file size")?.parse().ok()
+    }
+
     /// The word after a line's beginning in one of the task's small files.
     fn field(&self, file: &str, beginning: &str) -> Option<String> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;

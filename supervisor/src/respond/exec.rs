@@ -10,7 +10,9 @@ use nix::unistd::Pid;
 use rustix::fs::{Mode, OFlags};
 
 use crate::receive::Notification;
+use crate::resolve::Object;
 use crate::resolve::exec::ExecRequest;
+use crate::resolve::names::text;
 use crate::sys::from_rustix;
 use crate::sys::ptrace::{self, Stop};
 
@@ -95,6 +97,7 @@ fn compare(pid: i32, judged: Option<&ExecRequest>) -> Result<(), String> {
         let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
         return Err(format!("another program was about to run: {}", path.display()));
     }
+    check_mappings(pid, judged)?;
     let arguments = arguments(pid).map_err(|errno| format!("arguments unreadable ({errno})"))?;
     let expected: Vec<u8> = judged
         .expected_argv
@@ -107,9 +110,56 @@ fn compare(pid: i32, judged: Option<&ExecRequest>) -> Result<(), String> {
     Ok(())
 }
 
+/// Nothing may be mapped but the judged program and the loader that was judged with it: a loader
+/// runs first, and the file that names it may have changed meanwhile.
+fn check_mappings(pid: i32, judged: &ExecRequest) -> Result<(), String> {
+    let maps = read_all(pid, "maps").map_err(|errno| format!("mappings unreadable ({errno})"))?;
+    let known: Vec<&Object> = judged
+        .programs
+        .last()
+        .into_iter()
+        .chain(&judged.loader)
+        .map(|program| &program.object)
+        .collect();
+    for line in maps.split(|byte| *byte == b'\n') {
+        let Some(Mapping { device, inode, path }) = Mapping::parse(line) else { continue };
+        let same = |object: &&Object| (object.device, object.inode) == (device, inode);
+        // On stacked file systems the numbers are another layer's; the path is the judged one.
+        if !known.iter().any(|object| same(object) || object.resolved == path) {
+            return Err(format!("another loader was about to run: {}", text(path)));
+        }
+    }
+    Ok(())
+}
+
+/// A file that is mapped.
+struct Mapping<'l> {
+    device: u64,
+    inode: u64,
+    path: &'l [u8],
+}
+
+impl<'l> Mapping<'l> {
+    /// Reads `range modes offset major:minor inode path`; `None` where there is no file.
+    fn parse(line: &'l [u8]) -> Option<Self> {
+        let mut fields = line.splitn(6, |byte| *byte == b' ');
+        let device = std::str::from_utf8(fields.nth(3)?).ok()?;
+        let inode = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+        let path = fields.next().unwrap_or_default().trim_ascii_start();
+        let (major, minor) = device.split_once(':')?;
+        let number = |digits| u32::from_str_radix(digits, 16).ok();
+        let device = rustix::fs::makedev(number(major)?, number(minor)?);
+        (inode != 0).then_some(Self { device, inode, path })
+    }
+}
+
 fn arguments(pid: i32) -> Result<Vec<u8>, Errno> {
+    read_all(pid, "cmdline")
+}
+
+fn read_all(pid: i32, name: &str) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(format!("/proc/{pid}/cmdline"), flags, Mode::empty())
+    let file = rustix::fs::open(format!("/proc/{pid}/{name}"), flags, Mode::empty())
         .map_err(from_rustix)?;
     let mut bytes = Vec::new();
     let mut chunk = vec![0_u8; 16_384];

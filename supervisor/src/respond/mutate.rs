@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
+use nix::sys::signal::Signal;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags};
 
 use super::Means;
@@ -10,6 +11,7 @@ use crate::resolve::Caller;
 use crate::resolve::mutation::{Change, End, MutationRequest};
 use crate::resolve::names::{descriptor_name, own_descriptors};
 use crate::sys::from_rustix;
+use crate::sys::signal::signal_thread;
 
 pub(super) fn mutate(
     request: &MutationRequest,
@@ -18,6 +20,12 @@ pub(super) fn mutate(
 ) -> Result<(), Errno> {
     if let Some(umask) = request.umask {
         means.guise.set_umask(umask);
+    }
+    if let Change::Truncate { length } = request.change
+        && caller.task.file_size_limit().is_some_and(|limit| length.cast_unsigned() > limit)
+    {
+        let _ = signal_thread(caller.task.tgid, caller.task.tid, Signal::SIGXFSZ);
+        return Err(Errno::EFBIG);
     }
     means.guise.wear(caller.credentials()?)?;
     let result = means.slot.interruptible(|| change(request));

@@ -47,6 +47,7 @@ pub(super) fn bind(request: &BindRequest, caller: &Caller, means: Means<'_>) -> 
     means.guise.wear(caller.credentials()?)?;
     let result = socket::bind(request.socket.fd.as_fd(), &address);
     means.guise.take_off()?;
+    rustix::process::chdir("/").map_err(from_rustix)?;
     result.map(|()| 0)
 }
 

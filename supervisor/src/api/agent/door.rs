@@ -161,7 +161,7 @@ impl Door {
         let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
         registrations.retain(|_, registration| registration.peer_pid != pid);
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.retain(|session| !session.is_closed());
+        sessions.retain(|session| !session.has_ended());
     }
 
     /// Takes a listener over; returns the session's id once it is served.
