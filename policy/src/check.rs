@@ -11,8 +11,9 @@ use crate::compile::{Bool, Int, Str, Strings, Typed};
 use crate::error::{Problem, Span};
 use crate::eval::MAX_STEPS;
 use crate::facts::{ActionType, Source};
+use crate::guard::static_first;
 use crate::parse::{Expr, Kind, Name, Operator};
-use crate::vocabulary::{self, Getter};
+use crate::vocabulary::{self, Fact, Getter};
 
 /// How deep a condition may nest once its definitions are expanded; evaluation recurses this far.
 const MAX_EXPANDED_DEPTH: usize = 256;
@@ -70,7 +71,7 @@ impl Checker {
             Kind::Field(base, field) => self.field(base, field),
             Kind::Index(pair) => self.index(&pair[0], &pair[1]),
             Kind::Not(inner) => Ok(Typed::Bool(Bool::Not(Box::new(self.bool(inner)?)))),
-            Kind::And(items) => Ok(Typed::Bool(Bool::And(self.bools(items)?))),
+            Kind::And(items) => Ok(Typed::Bool(Bool::And(static_first(self.bools(items)?)))),
             Kind::Or(items) => Ok(Typed::Bool(Bool::Or(self.bools(items)?))),
             Kind::Binary(operator, pair) => self.binary(expr.span, *operator, pair),
             Kind::Choice(three) => self.choice(three),
@@ -114,7 +115,7 @@ impl Checker {
             return Ok(Typed::Str(Str::Variable(slot)));
         }
         if let Some(fact) = vocabulary::fact(name) {
-            return Ok(read(fact.get));
+            return Ok(read(fact));
         }
         let fields = vocabulary::fields_of(name);
         if let Some(field) = fields.first() {
@@ -133,7 +134,7 @@ impl Checker {
             && !self.variables.contains(group)
         {
             return match vocabulary::member(group, &field.text) {
-                Some(fact) => Ok(read(fact.get)),
+                Some(fact) => Ok(read(fact)),
                 None => {
                     let message = format!("`{group}` has no field `{}`", field.text);
                     let known = vocabulary::fields_of(group);
@@ -287,10 +288,10 @@ fn mismatch(span: Span, wanted: &str, found: &Typed) -> Problem {
     Problem::new(span, format!("expected {wanted}, found {}", found.name()))
 }
 
-fn read(getter: Getter) -> Typed {
-    match getter {
-        Getter::Str(get) => Typed::Str(Str::Fact(get)),
-        Getter::Int(get) => Typed::Int(Int::Fact(get)),
+fn read(fact: &'static Fact) -> Typed {
+    match fact.get {
+        Getter::Str(get) => Typed::Str(Str::Fact(get, fact.place())),
+        Getter::Int(get) => Typed::Int(Int::Fact(get, fact.place())),
         Getter::List(get) => Typed::Strings(Strings::Fact(get)),
         Getter::Map(get) => Typed::Map(get),
     }

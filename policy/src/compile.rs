@@ -91,7 +91,8 @@ pub(crate) struct Loop {
 pub(crate) enum Int {
     Literal(i64),
     Shared(Arc<Int>),
-    Fact(fn(&Facts) -> i64),
+    /// With its place among all facts.
+    Fact(fn(&Facts) -> i64, usize),
     SizeOfText(Str),
     SizeOfList(Strings),
     SizeOfMap(fn(&Facts) -> &Map),
@@ -103,7 +104,8 @@ pub(crate) enum Int {
 pub(crate) enum Str {
     Literal(Arc<str>),
     Shared(Arc<Str>),
-    Fact(fn(&Facts) -> &str),
+    /// With its place among all facts.
+    Fact(fn(&Facts) -> &str, usize),
     Variable(usize),
     Entry(fn(&Facts) -> &Map, Box<Str>),
     Item(Strings, Box<Int>),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::compile::Bool;
 use crate::eval::holds;
+use crate::index::Index;
 use crate::load::digest;
 use crate::source::DEFAULT_PRIORITY;
 use crate::{Decision, Facts, RuleRef, SourceFile, Verdict};
@@ -12,6 +13,7 @@ use crate::{Decision, Facts, RuleRef, SourceFile, Verdict};
 #[derive(Clone, Debug)]
 pub struct Engine {
     rules: Vec<Rule>,
+    index: Index,
     digest: String,
 }
 
@@ -56,7 +58,7 @@ impl Rule {
 
 impl Engine {
     pub(crate) fn new(rules: Vec<Rule>, digest: String) -> Self {
-        Self { rules, digest }
+        Self { index: Index::new(&rules), rules, digest }
     }
 
     /// An engine with the one rule `allow-all`. It is meant for tests of what stands around the
@@ -100,25 +102,38 @@ impl Engine {
     /// Answers one question. Nothing matched means block, and so does a rule that would have
     /// restricted but failed: what cannot be decided is not allowed.
     pub fn decide(&self, facts: &Facts) -> Decision {
-        let mut errors = Vec::new();
-        for rule in &self.rules {
-            let verdict = match holds(&rule.matcher, facts) {
-                Ok(false) => continue,
-                Ok(true) => rule.action,
-                Err(fault) => {
-                    errors.push(format!("rule {} ({}:{}): {fault}", rule.id, rule.file, rule.line));
-                    if rule.action == Verdict::Allow {
-                        continue;
-                    }
-                    Verdict::Block
-                }
-            };
-            let rule_ref = Some(Arc::clone(&rule.reference));
-            return Decision { verdict, rule: rule_ref, reason: rule.reason(), errors };
+        match self.index.candidates(facts) {
+            Some(found) => first(found.filter_map(|at| self.rules.get(at)), facts),
+            None => self.decide_linearly(facts),
         }
-        let reason = format!("no rule allows {} to {}", facts.action_type, facts.target);
-        Decision { verdict: Verdict::Block, rule: None, reason, errors }
     }
+
+    /// The same answer by asking every rule.
+    pub(crate) fn decide_linearly(&self, facts: &Facts) -> Decision {
+        first(self.rules.iter(), facts)
+    }
+}
+
+/// The answer of the first rule that has one.
+fn first<'r>(rules: impl Iterator<Item = &'r Rule>, facts: &Facts) -> Decision {
+    let mut errors = Vec::new();
+    for rule in rules {
+        let verdict = match holds(&rule.matcher, facts) {
+            Ok(false) => continue,
+            Ok(true) => rule.action,
+            Err(fault) => {
+                errors.push(format!("rule {} ({}:{}): {fault}", rule.id, rule.file, rule.line));
+                if rule.action == Verdict::Allow {
+                    continue;
+                }
+                Verdict::Block
+            }
+        };
+        let rule_ref = Some(Arc::clone(&rule.reference));
+        return Decision { verdict, rule: rule_ref, reason: rule.reason(), errors };
+    }
+    let reason = format!("no rule allows {} to {}", facts.action_type, facts.target);
+    Decision { verdict: Verdict::Block, rule: None, reason, errors }
 }
 
 #[cfg(test)]

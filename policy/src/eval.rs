@@ -170,7 +170,7 @@ impl<'a> Evaluation<'a> {
         match node {
             Int::Literal(value) => Ok(*value),
             Int::Shared(inner) => self.int(inner),
-            Int::Fact(get) => Ok(get(self.facts)),
+            Int::Fact(get, _) => Ok(get(self.facts)),
             Int::SizeOfText(text) => Ok(count(self.str(text)?.chars().count())),
             Int::SizeOfList(list) => Ok(count(self.length(list))),
             Int::SizeOfMap(map) => Ok(count(map(self.facts).len())),
@@ -186,7 +186,7 @@ impl<'a> Evaluation<'a> {
         match node {
             Str::Literal(text) => Ok(text),
             Str::Shared(inner) => self.str(inner),
-            Str::Fact(get) => Ok(get(self.facts)),
+            Str::Fact(get, _) => Ok(get(self.facts)),
             Str::Variable(slot) => Ok(self.variables.get(*slot).copied().unwrap_or_default()),
             Str::Entry(map, key) => {
                 let key = self.str(key)?;

@@ -15,6 +15,8 @@ mod examples;
 mod explain;
 mod facts;
 mod functions;
+mod guard;
+mod index;
 mod lex;
 mod load;
 mod parse;

@@ -34,6 +34,13 @@ pub(crate) struct Fact {
     pub(crate) slot: fn(&mut Facts) -> Slot<'_>,
 }
 
+impl Fact {
+    /// Its place in [`FACTS`].
+    pub(crate) fn place(&self) -> usize {
+        FACTS.iter().position(|fact| fact.name == self.name).unwrap_or(FACTS.len())
+    }
+}
+
 macro_rules! fact {
     (Str $($path:ident).+) => {
         fact!(@ Str, |f| f.$($path).+.as_str(), |f| Slot::Str(&mut f.$($path).+), $($path).+)
