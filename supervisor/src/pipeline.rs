@@ -10,7 +10,7 @@ use crate::facts::questions;
 use crate::identity::Guise;
 use crate::judge::{Judgement, judge};
 use crate::receive::{Notification, Reply};
-use crate::record::LatencySplit;
+use crate::record::{LatencySplit, Room};
 use crate::resolve::exec::ExecRequest;
 use crate::resolve::{Failure, Request, Resolved, Unresolved, resolve};
 use crate::respond::{Answer, Attempt, Means, Outcome, act};
@@ -25,18 +25,24 @@ pub(crate) struct Worker {
 }
 
 /// Everything that is known about a call when its answer is ready.
-pub(crate) struct Verdict {
+pub(crate) struct Verdict<'s> {
     pub(crate) resolved: Result<Resolved, Failure>,
     pub(crate) judgement: Option<Judgement>,
     pub(crate) answer: Answer,
     pub(crate) latency: LatencySplit,
+    /// Kept in the log since before the call was carried out.
+    pub(crate) room: Option<Room<'s>>,
 }
 
 /// Answers one notification.
 pub(crate) fn pipeline(notification: Notification<'_>, session: &Session, worker: &mut Worker) {
     worker.slot.begin(notification.id(), notification.tid());
     let decoded = decode(notification.registers());
-    let Some(mut verdict) = settle(&notification, &decoded, session, worker) else { return };
+    let mut verdict = match settle(&notification, &decoded, session, worker) {
+        Ok(verdict) => verdict,
+        Err(Unsettled::Gone) => return,
+        Err(Unsettled::Postponed) => return notification.restart(),
+    };
     let recorded = session.record(&notification, &decoded, &verdict);
     if recorded.is_err() {
         // What cannot be recorded is not done. An open file or a seized task is let go below.
@@ -45,13 +51,21 @@ pub(crate) fn pipeline(notification: Notification<'_>, session: &Session, worker
     deliver(notification, session, &decoded, verdict);
 }
 
-/// From the decoded call to an answer that is ready to be given; `None` when the caller is gone.
-fn settle(
+/// Why a call gets no verdict.
+enum Unsettled {
+    /// Nobody waits for one.
+    Gone,
+    /// The caller must make the call again first.
+    Postponed,
+}
+
+/// From the decoded call to an answer that is ready to be given.
+fn settle<'s>(
     notification: &Notification<'_>,
     decoded: &Decoded,
-    session: &Session,
+    session: &'s Session,
     worker: &mut Worker,
-) -> Option<Verdict> {
+) -> Result<Verdict<'s>, Unsettled> {
     let mut latency = LatencySplit::default();
     for _ in 0..MAX_ATTEMPTS {
         let began = Instant::now();
@@ -68,18 +82,23 @@ fn settle(
         let judgement = judge(&rules.engine, &session.guard, &resolved, &questions);
         latency.decide = micros(began);
         let began = Instant::now();
+        let room = session.keep_room(&resolved, &judgement);
         let attempt = match session.mode {
             Mode::Observe => Attempt::Done(Answer::observe()),
-            Mode::Enforce if judgement.allows() && session.recorder.make_room().is_ok() => {
+            Mode::Enforce if judgement.allows() && room.is_some() => {
                 let means = Means { guise: &mut worker.guise, slot: &worker.slot };
                 act(notification, &resolved, means)
             }
             Mode::Enforce => Attempt::Done(Answer::refuse(libc::EPERM)),
         };
         latency.answer = micros(began);
-        if let Attempt::Done(answer) = attempt {
-            let (resolved, judgement) = (Ok(resolved), Some(judgement));
-            return Some(Verdict { resolved, judgement, answer, latency });
+        match attempt {
+            Attempt::Done(answer) => {
+                let (resolved, judgement) = (Ok(resolved), Some(judgement));
+                return Ok(Verdict { resolved, judgement, answer, latency, room });
+            }
+            Attempt::Changed => {}
+            Attempt::Postponed => return Err(Unsettled::Postponed),
         }
     }
     // Somebody keeps changing what is judged: that somebody gets nothing.
@@ -88,9 +107,13 @@ fn settle(
 }
 
 /// A call that could not be resolved fails as the kernel would have it; it is never allowed.
-fn unresolved(failure: Failure, began: Instant, session: &Session) -> Option<Verdict> {
+fn unresolved<'s>(
+    failure: Failure,
+    began: Instant,
+    session: &'s Session,
+) -> Result<Verdict<'s>, Unsettled> {
     let answer = match (failure.why, session.mode) {
-        (Unresolved::Gone, _) => return None,
+        (Unresolved::Gone, _) => return Err(Unsettled::Gone),
         (_, Mode::Observe) => Answer::observe(),
         (Unresolved::Errno(errno), Mode::Enforce) => Answer::looked_up(errno),
         (Unresolved::Guarded, Mode::Enforce) => Answer::refuse(libc::EACCES),
@@ -101,24 +124,31 @@ fn unresolved(failure: Failure, began: Instant, session: &Session) -> Option<Ver
         _ => None,
     };
     let latency = LatencySplit { resolve: micros(began), ..LatencySplit::default() };
-    Some(Verdict { resolved: Err(failure), judgement, answer, latency })
+    Ok(Verdict { resolved: Err(failure), judgement, answer, latency, room: None })
 }
 
 /// Gives the answer and, for an exec, stays until the new program is known to be the judged one.
-fn deliver(notification: Notification<'_>, session: &Session, decoded: &Decoded, verdict: Verdict) {
+fn deliver(
+    notification: Notification<'_>,
+    session: &Session,
+    decoded: &Decoded,
+    verdict: Verdict<'_>,
+) {
     let Verdict { resolved, answer, .. } = verdict;
-    let exec = exec_of(&resolved);
     let tgid = resolved.as_ref().map_or(0, |resolved| resolved.caller.task.tgid);
+    // From here on we hold nothing of the caller's but the programs of an exec: a socket that it
+    // closes after the answer must be closed.
+    let exec = exec_of(resolved);
     let forget = || session.tasks.forget(tgid);
     if exec.is_some() {
         forget();
     }
     let tid = notification.tid();
     let judged = match answer.reply {
-        Reply::Continue => exec,
+        Reply::Continue => exec.as_deref(),
         _ => None,
     };
-    if let Err(errno) = notification.answer(&answer.reply) {
+    if let Err(errno) = notification.answer(answer.reply) {
         tracing::error!(syscall = decoded.name, tid, %errno, "the kernel refused an answer");
     }
     if let Some(seized) = answer.seized
@@ -128,8 +158,8 @@ fn deliver(notification: Notification<'_>, session: &Session, decoded: &Decoded,
     }
 }
 
-fn exec_of(resolved: &Result<Resolved, Failure>) -> Option<&ExecRequest> {
-    match &resolved.as_ref().ok()?.request {
+fn exec_of(resolved: Result<Resolved, Failure>) -> Option<Box<ExecRequest>> {
+    match resolved.ok()?.request {
         Request::Exec(exec) => Some(exec),
         _ => None,
     }

@@ -10,6 +10,9 @@ use std::os::fd::{AsFd, OwnedFd};
 /// Notifications that were dropped unanswered and denied themselves, over all sessions.
 static SELF_DENIED: AtomicU64 = AtomicU64::new(0);
 
+/// Kernel-internal: the call is made again once what is pending has been dealt with.
+const ERESTARTNOINTR: i32 = 513;
+
 /// A trapped system call that waits for its answer. Dropped unanswered, it answers EPERM.
 #[derive(Debug)]
 #[must_use = "an unanswered notification denies itself"]
@@ -64,26 +67,39 @@ impl<'l> Notification<'l> {
         self.listener.id_valid(self.raw.id).map_err(|_| Gone)
     }
 
-    /// Gives the one answer. A vanished task is no error; EMFILE and the like while installing a
-    /// descriptor become the caller's own errno, as the kernel would have it.
-    pub(crate) fn answer(mut self, reply: &Reply) -> Result<(), Errno> {
+    /// Gives the one answer. A vanished task is no error.
+    pub(crate) fn answer(mut self, reply: Reply) -> Result<(), Errno> {
         self.answered = true;
         let id = self.raw.id;
         let sent = match reply {
-            Reply::Errno(errno) => self.listener.send_error(id, *errno),
-            Reply::Value(value) => self.listener.send_value(id, *value),
+            Reply::Errno(errno) => self.listener.send_error(id, errno),
+            Reply::Value(value) => self.listener.send_value(id, value),
             Reply::Continue => self.listener.send_continue(id),
-            Reply::Descriptor { fd, close_on_exec } => self
-                .listener
-                .add_descriptor_and_send(id, fd.as_fd(), *close_on_exec)
-                .or_else(|errno| match errno {
-                    Errno::ENOENT => Err(errno),
-                    _ => self.listener.send_error(id, errno as i32),
-                }),
+            Reply::Descriptor { fd, close_on_exec } => self.hand_over(fd, close_on_exec),
         };
         match sent {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
             Err(errno) => Err(errno),
+        }
+    }
+
+    /// Sends the caller back to make the same call again. A stop or a signal must be pending for it:
+    /// without one, the number itself would be the call's result.
+    pub(crate) fn restart(mut self) {
+        self.answered = true;
+        let _ = self.listener.send_error(self.raw.id, ERESTARTNOINTR);
+    }
+
+    /// Installs the descriptor while the caller still waits, and lets go of our own copy before it
+    /// returns: what the caller closes next is then closed at once (end of file on a FIFO, locks, a
+    /// program that is about to be run). EMFILE and the like become the caller's own errno.
+    fn hand_over(&self, fd: OwnedFd, close_on_exec: bool) -> Result<(), Errno> {
+        let added = self.listener.add_descriptor(self.raw.id, fd.as_fd(), close_on_exec);
+        drop(fd);
+        match added {
+            Ok(number) => self.listener.send_value(self.raw.id, number.into()),
+            Err(Errno::ENOENT) => Err(Errno::ENOENT),
+            Err(errno) => self.listener.send_error(self.raw.id, errno as i32),
         }
     }
 }

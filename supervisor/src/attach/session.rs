@@ -10,10 +10,13 @@ use crate::judge::{Guard, Judgement};
 use crate::pipeline::Verdict;
 use crate::receive::Notification;
 use crate::record::decision::PolicyRecord;
-use crate::record::{DecisionRecord, LogError, ObjectRecord, Recorder};
+use crate::record::{DecisionRecord, LogError, ObjectRecord, Recorder, Room};
 use crate::resolve::names::text;
-use crate::resolve::{Object, Request, Tasks};
+use crate::resolve::{Object, Request, Resolved, Tasks};
 use crate::respond::{Class, ERESTARTSYS};
+
+/// What a record takes of an exec's arguments; the kernel itself takes megabytes.
+const MAX_ARGV_BYTES: usize = 64 * 1024;
 
 /// Whether decisions bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,12 +125,26 @@ impl Session {
         }
     }
 
+    /// Keeps room in the log for the record of a call; `None`: there is none. Long arguments are
+    /// not counted: an exec is recorded before anything is done.
+    pub(crate) fn keep_room(&self, resolved: &Resolved, judged: &Judgement) -> Option<Room<'_>> {
+        let about = judged.question.as_ref().map_or(0, |Question { facts, object }| {
+            facts.target.len() + object.requested.len() + object.resolved.len()
+        });
+        let requested = match &resolved.request {
+            Request::PathOnly { requested } => requested.len(),
+            _ => 0,
+        };
+        let said = judged.reason.len() + judged.errors.iter().map(String::len).sum::<usize>();
+        self.recorder.keep_room(about + requested + resolved.caller.task.exe.len() + said).ok()
+    }
+
     /// Writes the record of a call whose answer is ready.
     pub(crate) fn record(
         &self,
         notification: &Notification<'_>,
         decoded: &Decoded,
-        verdict: &Verdict,
+        verdict: &Verdict<'_>,
     ) -> Result<u64, LogError> {
         let refused = verdict.answer.class == Class::Refused;
         let counter = match &verdict.judgement {
@@ -173,7 +190,7 @@ impl Session {
         if let Some(judgement) = &verdict.judgement {
             describe(&mut record, judgement);
         }
-        self.recorder.decision(record)
+        self.recorder.decision(record, verdict.room.as_ref())
     }
 
     fn policy(&self) -> PolicyRecord {
@@ -192,9 +209,22 @@ fn describe(record: &mut DecisionRecord, judgement: &Judgement) {
         facts.action_type.as_str().clone_into(&mut record.action_type);
         record.operation.clone_from(&facts.file.operation);
         record.target.clone_from(&facts.target);
-        record.argv.clone_from(&facts.exec.argv);
+        (record.argv, record.argv_cut) = recorded_argv(&facts.exec.argv);
         record.object = object_record(object);
     }
+}
+
+/// The arguments as far as a record takes them, and how many bytes it leaves out.
+fn recorded_argv(argv: &[String]) -> (Vec<String>, usize) {
+    let mut room = MAX_ARGV_BYTES;
+    let fits = |word: &&String| {
+        let fits = word.len() <= room;
+        room = room.saturating_sub(word.len());
+        fits
+    };
+    let kept: Vec<String> = argv.iter().take_while(fits).cloned().collect();
+    let cut = argv[kept.len()..].iter().map(String::len).sum();
+    (kept, cut)
 }
 
 fn object_record(object: &Object) -> ObjectRecord {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::sync_channel;
 
 use anyhow::{Context, bail};
 
@@ -17,10 +17,10 @@ use crate::api::agent::{Door, Peer, serve};
 use crate::attach::session::Mode;
 use crate::daemon::{load_profile, sealed_paths, start_record};
 use crate::judge::rules::Rules;
-use crate::record::decision::{DecisionRecord, Line};
 use crate::record::{Recorder, sentence};
 
 mod foreground;
+mod notices;
 mod remains;
 
 /// The shell's codes for a command that is not there, or cannot be run.
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     // Before any thread exists: one that left them open would swallow them.
     let signals = foreground::Signals::block()?;
-    let printer = print_notices(receive, arguments.json, arguments.log.clone());
+    let printer = notices::print(receive, arguments.json, arguments.log.clone());
     let code = supervise(&door, &shim, &arguments.command, &signals);
     let _ = door.recorder.control("stop", crate::daemon::stop_record(true));
     // The door holds the sending end; without it the printer has nothing left to wait for.
@@ -124,24 +124,6 @@ fn find_shim() -> anyhow::Result<PathBuf> {
     std::iter::once(beside.clone()).chain(installed).find(|path| path.is_file()).with_context(
         || format!("the shim is not at {}; build it with: make build", beside.display()),
     )
-}
-
-/// Prints refusals as they happen.
-fn print_notices(
-    receive: Receiver<Line<DecisionRecord>>,
-    json: bool,
-    log: Option<PathBuf>,
-) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        for line in receive {
-            let text = if json {
-                serde_json::to_string(&line).unwrap_or_default()
-            } else {
-                sentence::refusal(&line, log.as_deref())
-            };
-            eprintln!("{text}");
-        }
-    })
 }
 
 /// Says at once what a shell would say about a command that cannot be started.

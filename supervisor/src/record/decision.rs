@@ -51,6 +51,9 @@ pub(crate) struct DecisionRecord {
     pub(crate) target: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) argv: Vec<String>,
+    /// Bytes of arguments beyond those of `argv`, which the record leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) argv_cut: usize,
     pub(crate) object: ObjectRecord,
     /// allow, block, ask, or `none` where the call failed before anything was to be decided.
     pub(crate) decision: String,
@@ -65,6 +68,11 @@ pub(crate) struct DecisionRecord {
     pub(crate) errors: Vec<String>,
     pub(crate) latency_us: LatencySplit,
     pub(crate) mode: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// One line of the log.

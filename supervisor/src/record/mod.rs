@@ -2,8 +2,9 @@
 
 pub(crate) mod decision;
 pub(crate) mod reader;
+mod segment;
 pub(crate) mod sentence;
 mod writer;
 
 pub(crate) use decision::{DecisionRecord, LatencySplit, ObjectRecord};
-pub(crate) use writer::{LogError, Recorder};
+pub(crate) use writer::{LogError, Recorder, Room};

@@ -1,16 +1,17 @@
 //! The writer: one append-only file per day, one lock, one write per record.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
 use super::decision::{DecisionRecord, Line, VERSION};
+use super::segment::{Segment, last_seq};
 
 /// The log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,18 +44,30 @@ pub(crate) struct Recorder {
 struct State {
     /// Holds the lock of the directory.
     _lock: File,
-    file: File,
+    segment: Segment,
     day: String,
-    /// Bytes of whole records; a torn write is cut back to here.
-    length: u64,
-    /// Bytes that the file system has promised.
-    reserved: u64,
     seq: u64,
 }
 
-/// Room for this much must be promised before anything is done on behalf.
-const HEADROOM: u64 = 512 * 1024;
-const RESERVATION: u64 = 1024 * 1024;
+/// What a record takes beside the strings of its call.
+const RECORD_BYTES: u64 = 4096;
+/// A character takes up to six bytes in JSON.
+const ESCAPED_BYTES: u64 = 6;
+
+/// Room in the log that is kept for one record. What is done on behalf needs it *before* it is
+/// done: what cannot be recorded must not have happened.
+#[derive(Debug)]
+#[must_use = "room is given back when it is dropped"]
+pub(crate) struct Room<'r> {
+    recorder: &'r Recorder,
+    bytes: u64,
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.recorder.lock().segment.release(self.bytes);
+    }
+}
 
 impl Recorder {
     /// Opens the log in a directory, continuing the numbers of what is there.
@@ -76,8 +89,8 @@ impl Recorder {
         lock.try_lock().map_err(|_| LogError::InUse { path: path.clone() })?;
         let day = today();
         let seq = last_seq(directory).map_err(opening)?;
-        let (file, length) = open_day(directory, &day).map_err(opening)?;
-        let state = Mutex::new(State { _lock: lock, file, day, length, reserved: 0, seq });
+        let segment = Segment::open(directory, &day).map_err(opening)?;
+        let state = Mutex::new(State { _lock: lock, segment, day, seq });
         Ok(Self {
             directory: path,
             state,
@@ -95,21 +108,28 @@ impl Recorder {
         !self.failing.load(Ordering::Relaxed)
     }
 
-    /// Makes sure that a record has room *before* its call is done: what cannot be recorded must
-    /// not have happened.
-    pub(crate) fn make_room(&self) -> Result<(), LogError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = state.reserve();
-        if result.is_err() {
-            self.announce(&result);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps room for a record whose call has strings of this length.
+    pub(crate) fn keep_room(&self, length: usize) -> Result<Room<'_>, LogError> {
+        let bytes = RECORD_BYTES + length as u64 * ESCAPED_BYTES;
+        let kept = self.lock().segment.keep(bytes);
+        if kept.is_err() {
+            self.announce(&kept);
         }
-        result.map_err(|cause| LogError::Write { cause })
+        kept.map(|()| Room { recorder: self, bytes }).map_err(|cause| LogError::Write { cause })
     }
 
     /// Writes a decision; refusals are passed on to whoever wants to see them.
-    pub(crate) fn decision(&self, record: DecisionRecord) -> Result<u64, LogError> {
+    pub(crate) fn decision(
+        &self,
+        record: DecisionRecord,
+        room: Option<&Room<'_>>,
+    ) -> Result<u64, LogError> {
         let refused = record.decision != "allow" && record.decision != "none";
-        let line = self.write("decision", record)?;
+        let line = self.write("decision", record, room.map_or(0, |room| room.bytes))?;
         let seq = line.seq;
         if refused {
             let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,12 +148,11 @@ impl Recorder {
 
     /// Writes a control record: start, stop, session begin and end, policy change, anomalies.
     pub(crate) fn control(&self, kind: &str, body: serde_json::Value) -> Result<u64, LogError> {
-        self.write(kind, body).map(|line| line.seq)
+        self.write(kind, body, 0).map(|line| line.seq)
     }
 
-    fn write<T: Serialize>(&self, kind: &str, body: T) -> Result<Line<T>, LogError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = state.append(&self.directory, kind, body);
+    fn write<T: Serialize>(&self, kind: &str, body: T, kept: u64) -> Result<Line<T>, LogError> {
+        let result = self.lock().append(&self.directory, kind, body, kept);
         self.announce(&result);
         result.map_err(|cause| LogError::Write { cause })
     }
@@ -155,52 +174,27 @@ impl Recorder {
 }
 
 impl State {
-    fn reserve(&mut self) -> io::Result<()> {
-        if self.reserved >= self.length + HEADROOM {
-            return Ok(());
-        }
-        let keep = rustix::fs::FallocateFlags::KEEP_SIZE;
-        match rustix::fs::fallocate(&self.file, keep, self.length, RESERVATION) {
-            Ok(()) => self.reserved = self.length + RESERVATION,
-            // A file system that cannot promise: the write itself will tell.
-            Err(rustix::io::Errno::OPNOTSUPP) => self.reserved = u64::MAX,
-            Err(errno) => return Err(errno.into()),
-        }
-        Ok(())
-    }
-
+    /// Appends a record; `kept` bytes of the room that is kept are its own.
     fn append<T: Serialize>(
         &mut self,
         directory: &Path,
         kind: &str,
         body: T,
+        kept: u64,
     ) -> io::Result<Line<T>> {
         let now = jiff::Timestamp::now();
         let day = now.strftime("%Y-%m-%d").to_string();
         if day != self.day {
-            (self.file, self.length) = open_day(directory, &day)?;
-            self.reserved = 0;
+            self.segment.continue_in(directory, &day)?;
             self.day = day;
         }
         let time = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
         let line = Line { v: VERSION, seq: self.seq + 1, time, kind: kind.to_owned(), body };
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');
-        if let Err(error) = self.file.write_all(&bytes) {
-            // Half a record is no record.
-            let _ = self.file.set_len(self.length);
-            return Err(error);
-        }
-        self.length += bytes.len() as u64;
+        self.segment.append(&bytes, kept)?;
         self.seq += 1;
         Ok(line)
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        // Gives back what was promised and not used.
-        let _ = self.file.set_len(self.length);
     }
 }
 
@@ -208,61 +202,11 @@ fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-fn open_day(directory: &Path, day: &str) -> io::Result<(File, u64)> {
-    let path = directory.join(format!("decisions-{day}.jsonl"));
-    let file = OpenOptions::new().append(true).read(true).create(true).mode(0o600).open(path)?;
-    let length = repair(&file)?;
-    Ok((file, length))
-}
-
-/// Cuts a torn last line, left by a crash in the middle of a write.
-fn repair(file: &File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
-    let whole = whole_lines(file, length)?;
-    if whole < length {
-        file.set_len(whole)?;
-    }
-    Ok(whole)
-}
-
-fn whole_lines(mut file: &File, length: u64) -> io::Result<u64> {
-    const STEP: u64 = 65_536;
-    let mut end = length;
-    while end > 0 {
-        let from = end.saturating_sub(STEP);
-        let mut chunk = vec![0; (end - from) as usize];
-        file.seek(SeekFrom::Start(from))?;
-        file.read_exact(&mut chunk)?;
-        if let Some(newline) = chunk.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(from + newline as u64 + 1);
-        }
-        end = from;
-    }
-    Ok(0)
-}
-
-/// The number of the last record in a directory.
-fn last_seq(directory: &Path) -> io::Result<u64> {
-    let mut last = 0;
-    for path in super::reader::segments(directory)? {
-        let file = File::open(path)?;
-        let whole = whole_lines(&file, file.metadata()?.len())?;
-        let from = whole.saturating_sub(1 << 20);
-        let mut reader = &file;
-        reader.seek(SeekFrom::Start(from))?;
-        let mut tail = vec![0; (whole - from) as usize];
-        reader.read_exact(&mut tail)?;
-        let line = tail.split(|byte| *byte == b'\n').rev().find(|line| !line.is_empty());
-        let seq = line
-            .and_then(|line| serde_json::from_slice::<serde_json::Value>(line).ok())
-            .and_then(|value| value.get("seq")?.as_u64());
-        last = last.max(seq.unwrap_or(0));
-    }
-    Ok(last)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {

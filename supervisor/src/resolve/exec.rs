@@ -14,8 +14,8 @@ mod elf;
 
 /// The kernel follows interpreters of interpreters this deep.
 const MAX_INTERPRETERS: usize = 5;
-/// What the kernel reads of a file to find its interpreter.
-const SHEBANG_BYTES: usize = 256;
+/// What the kernel reads of a file to know its kind.
+const HEAD_BYTES: usize = 256;
 /// More than the kernel's own limit (a quarter of the stack, at most 6 MiB).
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 const AT_EMPTY_PATH: i32 = libc::AT_EMPTY_PATH;
@@ -145,7 +145,7 @@ fn read_head(pin: BorrowedFd<'_>) -> Result<Head, Errno> {
         }
         Err(errno) => return Err(from_rustix(errno)),
     };
-    let mut head = [0_u8; SHEBANG_BYTES];
+    let mut head = [0_u8; HEAD_BYTES];
     let length = rustix::io::read(&file, &mut head[..]).map_err(from_rustix)?;
     match parse_shebang(&head[..length])? {
         Some(shebang) => Ok(Head::Script(shebang)),
@@ -153,31 +153,40 @@ fn read_head(pin: BorrowedFd<'_>) -> Result<Head, Errno> {
     }
 }
 
-/// The kernel's own reading of `#!`: one interpreter, one optional argument, the rest of the line.
-fn parse_shebang(head: &[u8]) -> Result<Option<Shebang>, Errno> {
-    let Some(line) = head.strip_prefix(b"#!") else { return Ok(None) };
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let whole = line.iter().position(|byte| *byte == b'\n');
-    let line = &line[..whole.unwrap_or(line.len())];
-    let from = line.iter().position(|byte| !blank(byte)).ok_or(Errno::ENOEXEC)?;
-    let line = &line[from..];
-    let end = line.iter().position(|byte| blank(byte) || *byte == 0);
-    if whole.is_none() && end.is_none() && head.len() == SHEBANG_BYTES {
-        // The interpreter's name itself is cut off.
+/// The kernel's own reading of `#!`: one interpreter, one optional argument, the rest of the line,
+/// which ends at the last byte that was read where there is no newline before.
+fn parse_shebang(read: &[u8]) -> Result<Option<Shebang>, Errno> {
+    const LAST: usize = HEAD_BYTES - 1;
+    if !read.starts_with(b"#!") {
+        return Ok(None);
+    }
+    let mut head = [0; HEAD_BYTES];
+    head[..read.len()].copy_from_slice(read);
+    let blank = |at: &usize| matches!(head[*at], b' ' | b'\t');
+    let terminator = |at: &usize| blank(at) || head[*at] == 0;
+    let text = |from: usize, to: usize| {
+        let text = &head[from..to];
+        text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())].to_vec()
+    };
+    let newline = head.iter().take_while(|byte| **byte != 0).position(|byte| *byte == b'\n');
+    let name = (2..=newline.unwrap_or(LAST)).find(|at| !blank(at)).ok_or(Errno::ENOEXEC)?;
+    if newline == Some(name) || (newline.is_none() && !(name..=LAST).any(|at| terminator(&at))) {
+        // No name, or one that is cut off.
         return Err(Errno::ENOEXEC);
     }
-    let path = line[..end.unwrap_or(line.len())].to_vec();
-    if path.is_empty() {
-        return Err(Errno::ENOEXEC);
+    let mut end = newline.unwrap_or(LAST);
+    while blank(&(end - 1)) {
+        end -= 1;
     }
-    let rest = end.map_or(&[][..], |end| &line[end..]);
-    let argument = rest.iter().position(|byte| !blank(byte)).and_then(|from| {
-        let text = &rest[from..];
-        let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())];
-        let until = text.iter().rposition(|byte| !blank(byte))? + 1;
-        Some(text[..until].to_vec())
-    });
-    Ok(Some(Shebang { path, argument }))
+    let Some(gap) = (name..end).find(terminator) else {
+        return Ok(Some(Shebang { path: text(name, end), argument: None }));
+    };
+    let argument = (gap..end).find(|at| !blank(at)).filter(|_| head[gap] != 0);
+    let argument = argument.map(|from| text(from, end));
+    match text(name, gap) {
+        path if path.is_empty() => Err(Errno::ENOENT),
+        path => Ok(Some(Shebang { path, argument })),
+    }
 }
 
 /// What execveat calls a script towards its interpreter.
@@ -208,12 +217,26 @@ mod tests {
         assert_shebang(b"#!/bin/sh\necho", b"/bin/sh", None);
         assert_shebang(b"#! /usr/bin/env  python3 -u \nx", b"/usr/bin/env", Some(b"python3 -u"));
         assert_shebang(b"#!/bin/sh", b"/bin/sh", None);
+        assert_shebang(b"#!/bin/sh a \0b\n", b"/bin/sh", Some(b"a "));
+        assert_shebang(b"#!/bin/sh\0a\n", b"/bin/sh", None);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_before_the_last_byte_read() {
+        let long = [b"#!/bin/sh ".as_slice(), &[b'a'; 246]].concat();
+        assert_shebang(&long, b"/bin/sh", Some(&[b'a'; 245]));
+        let named = [b"#!/".as_slice(), &[b'a'; 252]].concat();
+        let path = [b"/".as_slice(), &[b'a'; 252]].concat();
+        assert_shebang(&named, &path, None);
+        assert_shebang(&[&named[..], b" "].concat(), &path, None);
     }
 
     #[test]
     fn binaries_have_none_and_empty_ones_do_not_run() {
         assert_eq!(parse_shebang(b"\x7fELF"), Ok(None));
         assert_eq!(parse_shebang(b"#!\n"), Err(Errno::ENOEXEC));
+        assert_eq!(parse_shebang(b"#! \t\n"), Err(Errno::ENOEXEC));
+        assert_eq!(parse_shebang(b"#!"), Err(Errno::ENOENT));
         assert_eq!(parse_shebang(&[b"#!/".as_slice(), &[b'a'; 253]].concat()), Err(Errno::ENOEXEC));
     }
 

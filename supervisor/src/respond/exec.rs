@@ -1,7 +1,9 @@
 //! Verified exec: the kernel carries on, and before the new program's first instruction its file and
 //! its arguments are compared with what was judged.
 
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -9,7 +11,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::fs::{Mode, OFlags};
 
-use crate::receive::Notification;
+use super::{Answer, Attempt, Class};
+use crate::receive::{Notification, Reply};
 use crate::resolve::Object;
 use crate::resolve::exec::ExecRequest;
 use crate::resolve::names::text;
@@ -39,14 +42,28 @@ pub(crate) enum Outcome {
     Killed { difference: String },
 }
 
+/// Tasks whose worker asked for a stop and has not seen it yet.
+static AWAITED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn awaited() -> MutexGuard<'static, BTreeSet<i32>> {
+    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Takes hold of the caller before the kernel is told to carry on.
-pub(super) fn seize(notification: &Notification<'_>) -> Result<Seized, Errno> {
-    let began = Instant::now();
+pub(super) fn seize(notification: &Notification<'_>) -> Result<Attempt, Errno> {
+    let (tid, began) = (notification.tid(), Instant::now());
     loop {
-        match ptrace::seize(notification.tid()) {
-            Ok(()) => return Ok(Seized { tid: notification.tid() }),
+        match ptrace::seize(tid) {
+            Ok(()) => {
+                let answer = Answer::new(Reply::Continue, Class::Verified);
+                return Ok(Attempt::Done(Answer { seized: Some(Seized { tid }), ..answer }));
+            }
+            // Its exec before this one failed, and the worker of that one holds it still, waiting
+            // for a stop that cannot come while the caller waits for us. The stop is pending, so
+            // the kernel takes it first and then makes this call once more.
+            Err(Errno::EPERM) if awaited().contains(&tid) => return Ok(Attempt::Postponed),
             Err(Errno::EPERM) if began.elapsed() < PATIENCE && notification.check().is_ok() => {
-                std::thread::sleep(Duration::from_micros(200));
+                std::thread::sleep(Duration::from_micros(50));
             }
             Err(_) => return Err(Errno::EPERM),
         }
@@ -61,7 +78,10 @@ impl Seized {
         // An exec that fails returns to its caller without a stop; this makes one. Where the exec
         // stop comes first, the request is dropped with the detach.
         let _ = ptrace::interrupt(self.tid);
-        match ptrace::wait() {
+        awaited().insert(self.tid);
+        let stop = ptrace::wait();
+        awaited().remove(&self.tid);
+        match stop {
             Stop::Gone => Outcome::Gone,
             Stop::Trap { pid } => {
                 let _ = ptrace::detach(pid, 0);

@@ -87,6 +87,8 @@ pub(crate) enum Attempt {
     Done(Answer),
     /// What was judged is not what is there any more: resolve and judge again.
     Changed,
+    /// The caller must make the same call again first, and that one will be judged.
+    Postponed,
 }
 
 /// What an answer is made with.
@@ -123,13 +125,7 @@ pub(crate) fn act(
         Request::PathOnly { .. } => {
             Ok(Attempt::Done(Answer::new(Reply::Continue, Class::Registers)))
         }
-        Request::Exec(_) => exec::seize(notification).map(|seized| {
-            Attempt::Done(Answer {
-                reply: Reply::Continue,
-                class: Class::Verified,
-                seized: Some(seized),
-            })
-        }),
+        Request::Exec(_) => exec::seize(notification),
     };
     match result {
         Ok(attempt) => attempt,

@@ -15,7 +15,6 @@ const NOTIF_ADDFD: libc::c_ulong = 0x4018_2103;
 const NOTIF_SET_FLAGS: libc::c_ulong = 0x4008_2104;
 
 const FLAG_CONTINUE: u32 = 1;
-const ADDFD_SEND: u32 = 2;
 const SYNC_WAKE_UP: u64 = 1;
 const GET_NOTIF_SIZES: libc::c_long = 3;
 
@@ -133,23 +132,23 @@ impl Listener {
         self.send(&RawResponse { id, value: 0, error: 0, flags: FLAG_CONTINUE })
     }
 
-    /// Installs `source` in the caller's table and answers with its number there, atomically.
-    pub(crate) fn add_descriptor_and_send(
+    /// Installs `source` in the table of a caller that goes on waiting: its number there.
+    pub(crate) fn add_descriptor(
         &self,
         id: u64,
         source: BorrowedFd<'_>,
         close_on_exec: bool,
-    ) -> Result<(), Errno> {
+    ) -> Result<i32, Errno> {
         let request = RawAddfd {
             id,
-            flags: ADDFD_SEND,
+            flags: 0,
             source: source.as_raw_fd().cast_unsigned(),
             target: 0,
             target_flags: if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
         };
         // SAFETY: NOTIF_ADDFD reads one seccomp_notif_addfd, which outlives the call; `source` is
         // borrowed, so it stays open.
-        cerr(unsafe { libc::ioctl(self.raw(), NOTIF_ADDFD, &raw const request) }).map(drop)
+        cerr(unsafe { libc::ioctl(self.raw(), NOTIF_ADDFD, &raw const request) })
     }
 
     fn send(&self, response: &RawResponse) -> Result<(), Errno> {

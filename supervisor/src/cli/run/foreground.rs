@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid, getsid};
 
 use crate::sys::spawn::{Limits, as_without_us, raise_descriptor_limit};
 
@@ -68,11 +68,18 @@ impl Signals {
                 Err(errno) => return Err(errno).context("cannot read signals"),
             };
             let Ok(signal) = Signal::try_from(info.ssi_signo.cast_signed()) else { continue };
-            if signal != Signal::SIGCHLD && info.ssi_code != SI_KERNEL {
+            if signal != Signal::SIGCHLD && !reaches_all(signal, info.ssi_code) {
                 let _ = kill(shim, signal);
             }
         }
     }
+}
+
+/// Whether the program has got this one as well. A terminal's hangup is for the session's leader
+/// alone, which we may be.
+fn reaches_all(signal: Signal, code: i32) -> bool {
+    let leads = || getsid(None).is_ok_and(|session| session == getpid());
+    code == SI_KERNEL && !(signal == Signal::SIGHUP && leads())
 }
 
 /// The shim's exit code, once it has one. A stopped shim stops us too, so that the shell sees it.
