@@ -34,6 +34,9 @@ fn median(values: &[f64]) -> f64 {
 fn main() {
     let probe = std::path::PathBuf::from(env!("CARGO_BIN_EXE_bench_calls"));
     let (mut native, mut supervised, mut bare) = (Times::new(), Times::new(), Times::new());
+    // SAFETY: no other thread exists yet. Cargo's own search path would cost every exec a dozen
+    // look-ups that no user has.
+    unsafe { std::env::remove_var("LD_LIBRARY_PATH") };
     for _ in 0..ROUNDS {
         let output = Command::new(&probe).output().expect("the probe runs").stdout;
         note(&mut native, &String::from_utf8_lossy(&output));

@@ -2,7 +2,10 @@
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
 pub mod machine;
+pub mod raw;
 pub mod supervised;
+pub mod twin;
 
 pub use machine::{dist, probe, racy_dist, require_root};
 pub use supervised::{Finished, Supervised};
+pub use twin::{Twins, both_ways, shell_both_ways};

@@ -77,10 +77,16 @@ impl Supervised {
         self
     }
 
-    /// As an ordinary user.
+    /// As an ordinary user, with a copy of the programs that such a user can reach.
     #[must_use]
     pub fn as_user(mut self, uid: u32) -> Self {
         self.user = Some(uid);
+        let copy = self.scratch.path().join("dist");
+        std::fs::create_dir(&copy).expect("a directory for the programs");
+        for name in ["outcallctl", "outcall-agent"] {
+            std::fs::copy(self.dist.join(name), copy.join(name)).expect("a copy of a program");
+        }
+        self.dist = copy;
         self
     }
 

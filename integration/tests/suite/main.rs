@@ -1,4 +1,14 @@
 //! Every tier that needs the real kernel: one binary, one module a topic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod attacks;
 mod basics;
+mod deaths;
+mod documents;
+mod exec;
+mod files;
+mod input;
+mod network;
+mod terminal;
+mod transparency;
+mod user;
