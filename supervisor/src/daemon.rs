@@ -55,7 +55,10 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     let result = runtime.block_on(accept_until_told(listener, &door, &rules, &recorder));
     door.drain();
     let drained = door.clone();
-    let waiting = runtime.spawn_blocking(move || drained.wait_for_sessions());
+    let waiting = runtime.spawn_blocking(move || {
+        drained.wait_for_sessions();
+        drained.wait_for_shims();
+    });
     let limit = Duration::from_secs(config.drain_seconds);
     let all_gone = runtime.block_on(async { tokio::time::timeout(limit, waiting).await }).is_ok();
     let _ = std::fs::remove_file(&config.agent_socket);

@@ -188,7 +188,7 @@ fn job_control_works_inside_a_supervised_shell() {
 #[test]
 fn a_closed_terminal_ends_the_command() {
     let run = Supervised::allowing_all();
-    let script = "echo ready; while :; do echo x >> beat; sleep 0.05; done";
+    let script = "echo x >> beat; echo ready; while :; do echo x >> beat; sleep 0.05; done";
     let words = supervised(&run, &["/bin/sh", "-c", script]);
     let hang_up = "import os, pty, sys, time\n\
                    pid, master = pty.fork()\n\

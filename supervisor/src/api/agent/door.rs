@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use seccomp_profiles::Filter;
 
@@ -46,6 +46,7 @@ pub(crate) struct Door {
     embedded_shim: AtomicI32,
     draining: AtomicBool,
     registrations: Mutex<HashMap<String, Registration>>,
+    left: Condvar,
     sessions: Mutex<Vec<Arc<Pool>>>,
     next: AtomicU64,
 }
@@ -54,6 +55,8 @@ pub(crate) struct Door {
 struct Registration {
     peer_pid: i32,
     container: String,
+    /// It handed a listener over.
+    supervised: bool,
 }
 
 /// A request that the door turns away.
@@ -96,6 +99,7 @@ impl Door {
             embedded_shim: AtomicI32::new(0),
             draining: AtomicBool::new(false),
             registrations: Mutex::new(HashMap::new()),
+            left: Condvar::new(),
             sessions: Mutex::new(Vec::new()),
             next: AtomicU64::new(1),
         }
@@ -120,6 +124,15 @@ impl Door {
         }
     }
 
+    /// Blocks until every shim has left. A workload's last task is gone before its shim has taken
+    /// its exit code, and a shim that finds nobody here then takes the session for lost.
+    pub(crate) fn wait_for_shims(&self) {
+        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
+        while registrations.values().any(|registration| registration.supervised) {
+            registrations = self.left.wait(registrations).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// IF-001: identity comes from the kernel, nothing from the agent counts.
     pub(super) fn check_in(&self, peer: Peer) -> Result<CheckedIn, Refusal> {
         if self.draining.load(Ordering::Acquire) {
@@ -139,7 +152,8 @@ impl Door {
             return Err(Refusal::new(503, "too many sessions"));
         }
         let token = token()?;
-        let registration = Registration { peer_pid: pid, container: container.clone() };
+        let registration =
+            Registration { peer_pid: pid, container: container.clone(), supervised: false };
         registrations.insert(token.clone(), registration);
         Ok(CheckedIn { container, token })
     }
@@ -160,6 +174,7 @@ impl Door {
         let pid = self.shim_of(peer);
         let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
         registrations.retain(|_, registration| registration.peer_pid != pid);
+        self.left.notify_all();
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|session| !session.has_ended());
     }
@@ -177,6 +192,7 @@ impl Door {
             Refusal::new(400, format!("the descriptor is no seccomp listener ({errno})"))
         })?;
         let shim = self.shim_of(peer);
+        self.note_supervised(shim);
         let identity = self.identity(shim, container);
         let id = identity.id.clone();
         let guard = self.guard.clone();
@@ -189,6 +205,13 @@ impl Door {
             .map_err(|errno| Refusal::new(500, format!("cannot start workers: {errno}")))?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(pool);
         Ok(id)
+    }
+
+    fn note_supervised(&self, shim: i32) {
+        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
+        for registration in registrations.values_mut().filter(|known| known.peer_pid == shim) {
+            registration.supervised = true;
+        }
     }
 
     /// Whether the log takes records: without it every answer is a denial.
