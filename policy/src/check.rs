@@ -1,19 +1,23 @@
 //! Types: a syntax tree becomes a compiled one, or the reason why it cannot.
 
 mod calls;
+mod compare;
 mod definitions;
+mod values;
 
 use std::sync::Arc;
 
 pub(crate) use definitions::{Checker, DefinitionText};
 
-use crate::compile::{Bool, Int, Str, Strings, Typed};
+use crate::compile::{Bool, Int, Key, Keys, Lookup, Plain, Str, Strings};
+use crate::compile::{Table, Typed, Value, Values};
 use crate::error::{Problem, Span};
-use crate::eval::MAX_STEPS;
+use crate::eval::MAX_WRITTEN_STEPS;
 use crate::facts::{ActionType, Source};
-use crate::guard::static_first;
+use crate::guard::cheap_first;
 use crate::parse::{Expr, Kind, Name, Operator};
 use crate::vocabulary::{self, Fact, Getter};
+use compare::{comparison, key, membership};
 
 /// How deep a condition may nest once its definitions are expanded; evaluation recurses this far.
 const MAX_EXPANDED_DEPTH: usize = 256;
@@ -52,9 +56,10 @@ impl Checker {
             );
             return Err(Problem::new(span, message));
         }
-        if self.cost > u64::from(MAX_STEPS) {
-            let message =
-                format!("with its definitions expanded, this takes more than {MAX_STEPS} steps");
+        if self.cost > u64::from(MAX_WRITTEN_STEPS) {
+            let message = format!(
+                "with its definitions expanded, this takes more than {MAX_WRITTEN_STEPS} steps"
+            );
             return Err(Problem::new(span, message));
         }
         Ok(())
@@ -65,13 +70,19 @@ impl Checker {
             Kind::Bool(value) => Ok(Typed::Bool(Bool::Literal(*value))),
             Kind::Int(value) => Ok(Typed::Int(Int::Literal(*value))),
             Kind::Str(value) => Ok(Typed::Str(Str::Literal(value.as_str().into()))),
-            Kind::List(items) => self.list(expr.span, items),
+            Kind::Null => Ok(plain(Value::Null)),
+            Kind::Uint(value) => Ok(plain(Value::Uint(*value))),
+            Kind::Double(value) => Ok(plain(Value::Double(*value))),
+            Kind::Bytes(value) => Ok(plain(Value::Bytes(value.as_slice().into()))),
+            Kind::List(items) => self.list(items),
+            Kind::Map(entries) => self.map(expr.span, entries),
+            Kind::Join(items) => self.join(items),
             Kind::Name(name) => Ok(self.name(expr.span, name)?),
             Kind::Definition(name) => self.definition(expr.span, name),
             Kind::Field(base, field) => self.field(base, field),
             Kind::Index(pair) => self.index(&pair[0], &pair[1]),
             Kind::Not(inner) => Ok(Typed::Bool(Bool::Not(Box::new(self.bool(inner)?)))),
-            Kind::And(items) => Ok(Typed::Bool(Bool::And(static_first(self.bools(items)?)))),
+            Kind::And(items) => Ok(Typed::Bool(Bool::And(cheap_first(self.bools(items)?)))),
             Kind::Or(items) => Ok(Typed::Bool(Bool::Or(self.bools(items)?))),
             Kind::Binary(operator, pair) => self.binary(expr.span, *operator, pair),
             Kind::Choice(three) => self.choice(three),
@@ -98,21 +109,9 @@ impl Checker {
         }
     }
 
-    fn list(&mut self, span: Span, items: &[Expr]) -> Result<Typed, Failure> {
-        let items: Vec<(Typed, Span)> = items
-            .iter()
-            .map(|item| Ok((self.lower(item)?, item.span)))
-            .collect::<Result<_, Failure>>()?;
-        match items.first() {
-            None => Err(Problem::new(span, "an empty list holds nothing to test").into()),
-            Some((Typed::Int(_), _)) => Ok(Typed::Ints(numbers(items)?)),
-            Some(_) => Ok(Typed::Strings(Strings::Items(texts(items)?))),
-        }
-    }
-
     fn name(&self, span: Span, name: &str) -> Result<Typed, Problem> {
-        if let Some(slot) = self.variables.iter().rposition(|variable| variable == name) {
-            return Ok(Typed::Str(Str::Variable(slot)));
+        if let Some(slot) = self.variables.iter().rposition(|variable| variable.name == name) {
+            return Ok(self.variables[slot].read(slot));
         }
         if let Some(fact) = vocabulary::fact(name) {
             return Ok(read(fact));
@@ -124,14 +123,14 @@ impl Checker {
         }
         let message = format!("there is no fact named `{name}`");
         let mut known: Vec<&str> = vocabulary::first_names();
-        known.extend(self.variables.iter().map(String::as_str));
+        known.extend(self.variables.iter().map(|variable| variable.name.as_str()));
         Err(Problem::new(span, message).nearest(name, &known))
     }
 
     fn field(&mut self, base: &Expr, field: &Name) -> Result<Typed, Failure> {
         if let Kind::Name(group) = &base.kind
             && vocabulary::is_group(group)
-            && !self.variables.contains(group)
+            && !self.variables.iter().any(|variable| variable.name == *group)
         {
             return match vocabulary::member(group, &field.text) {
                 Some(fact) => Ok(read(fact)),
@@ -152,6 +151,10 @@ impl Checker {
                 let key = Str::Literal(field.text.as_str().into());
                 Ok(Typed::Str(Str::Entry(map, Box::new(key))))
             }
+            Typed::Table(table) => {
+                let key = Typed::Str(Str::Literal(field.text.as_str().into()));
+                Ok(look_up(field.span, table, key)?)
+            }
             other => {
                 let message = format!("{} has no field `{}`", other.name(), field.text);
                 Err(Problem::new(field.span, message).into())
@@ -163,8 +166,15 @@ impl Checker {
         match (self.lower(base)?, self.lower(index)?) {
             (Typed::Map(map), Typed::Str(key)) => Ok(Typed::Str(Str::Entry(map, Box::new(key)))),
             (Typed::Strings(list), Typed::Int(at)) => Ok(Typed::Str(Str::Item(list, Box::new(at)))),
+            (Typed::Ints(list), Typed::Int(at)) => Ok(Typed::Int(Int::Item(list, Box::new(at)))),
+            (Typed::Plains(list), Typed::Int(at)) => {
+                Ok(Typed::Plain(Plain::Item(list, Box::new(at))))
+            }
+            (Typed::Table(table), key) => Ok(look_up(index.span, table, key)?),
             (Typed::Map(_), other) => Err(mismatch(index.span, "a string", &other).into()),
-            (Typed::Strings(_), other) => Err(mismatch(index.span, "a number", &other).into()),
+            (Typed::Strings(_) | Typed::Ints(_) | Typed::Plains(_), other) => {
+                Err(mismatch(index.span, "a number", &other).into())
+            }
             (other, _) => {
                 let message = format!("{} has no items to pick from", other.name());
                 Err(Problem::new(base.span, message).into())
@@ -224,6 +234,9 @@ impl Checker {
             (Typed::Str(a), Typed::Str(b)) => {
                 Ok(Typed::Str(Str::Choice(Box::new(test), Box::new([a, b]))))
             }
+            (Typed::Plain(a), Typed::Plain(b)) if a.kind() == b.kind() => {
+                Ok(Typed::Plain(Plain::Choice(Box::new(test), Box::new([a, b]))))
+            }
             (a, b) => {
                 let message = format!("`?:` chooses between {} and {}", a.name(), b.name());
                 let problem = Problem::new(three[1].span.to(three[2].span), message);
@@ -233,54 +246,42 @@ impl Checker {
     }
 }
 
-fn numbers(items: Vec<(Typed, Span)>) -> Result<Arc<[Int]>, Problem> {
-    let each = items.into_iter().map(|(item, span)| match item {
-        Typed::Int(number) => Ok(number),
-        other => Err(mismatch(span, "a number", &other)),
-    });
-    each.collect()
+fn plain(value: Value) -> Typed {
+    Typed::Plain(Plain::Literal(value))
 }
 
-fn texts(items: Vec<(Typed, Span)>) -> Result<Arc<[Str]>, Problem> {
-    let each = items.into_iter().map(|(item, span)| match item {
-        Typed::Str(text) => Ok(text),
-        other => Err(mismatch(span, "a string", &other)),
-    });
-    each.collect()
+/// A value of a written map. A key that is known now is looked up now.
+fn look_up(span: Span, table: Table, wanted: Typed) -> Result<Typed, Problem> {
+    let key = key(span, wanted, &table.keys)?;
+    let found = match (&*table.keys, &key) {
+        (Keys::Strs(keys), Key::Str(Str::Literal(text))) => Some(keys.binary_search(text)),
+        (Keys::Ints(keys), Key::Int(Int::Literal(number))) => Some(keys.binary_search(number)),
+        _ => None,
+    };
+    let at = match found {
+        Some(Err(_)) => return Err(Problem::new(span, "the map has no such key")),
+        Some(Ok(at)) => Some(at),
+        None => None,
+    };
+    let keys = table.keys;
+    Ok(match table.values {
+        Values::Bools(values) => Typed::Bool(pick(keys, values, key, at, Bool::Lookup)),
+        Values::Ints(values) => Typed::Int(pick(keys, values, key, at, Int::Lookup)),
+        Values::Strs(values) => Typed::Str(pick(keys, values, key, at, Str::Lookup)),
+        Values::Plains(values) => Typed::Plain(pick(keys, values, key, at, Plain::Lookup)),
+    })
 }
 
-fn membership(span: Span, left: Typed, right: Typed) -> Result<Bool, Problem> {
-    match (left, right) {
-        (Typed::Str(text), Typed::Strings(list)) => Ok(Bool::InStrings(text, list)),
-        (Typed::Int(number), Typed::Ints(list)) => Ok(Bool::InInts(number, list)),
-        (Typed::Str(key), Typed::Map(map)) => Ok(Bool::HasKey(map, key)),
-        (left, right) => {
-            let message = format!("{} cannot be in {}", left.name(), right.name());
-            let problem = Problem::new(span, message);
-            Err(match (left, right) {
-                (Typed::Str(_), Typed::Str(_)) => {
-                    problem.hint("`text.contains('part')` looks inside a string")
-                }
-                _ => problem,
-            })
-        }
-    }
-}
-
-fn comparison(span: Span, operator: Operator, left: Typed, right: Typed) -> Result<Bool, Problem> {
-    let negate = |node| if operator == Operator::Ne { Bool::Not(Box::new(node)) } else { node };
-    let ordered = !matches!(operator, Operator::Eq | Operator::Ne);
-    match (left, right) {
-        (Typed::Str(a), Typed::Str(b)) => Ok(Bool::CompareStr(operator, a, b)),
-        (Typed::Int(a), Typed::Int(b)) => Ok(Bool::CompareInt(operator, a, b)),
-        (Typed::Bool(a), Typed::Bool(b)) if !ordered => {
-            Ok(negate(Bool::SameTruth(Box::new([a, b]))))
-        }
-        (Typed::Strings(a), Typed::Strings(b)) if !ordered => Ok(negate(Bool::SameList(a, b))),
-        (left, right) => {
-            let message = format!("{} cannot be compared with {}", left.name(), right.name());
-            Err(Problem::new(span, message))
-        }
+fn pick<T: Clone>(
+    keys: Arc<Keys>,
+    values: Arc<[T]>,
+    key: Key,
+    at: Option<usize>,
+    later: fn(Box<Lookup<T>>) -> T,
+) -> T {
+    match at.and_then(|at| values.get(at)) {
+        Some(value) => value.clone(),
+        None => later(Box::new(Lookup { keys, values, key })),
     }
 }
 
@@ -292,7 +293,7 @@ fn read(fact: &'static Fact) -> Typed {
     match fact.get {
         Getter::Str(get) => Typed::Str(Str::Fact(get, fact.place())),
         Getter::Int(get) => Typed::Int(Int::Fact(get, fact.place())),
-        Getter::List(get) => Typed::Strings(Strings::Fact(get)),
+        Getter::List(get) => Typed::Strings(Strings::Fact(get, fact.place())),
         Getter::Map(get) => Typed::Map(get),
     }
 }

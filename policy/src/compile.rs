@@ -1,5 +1,5 @@
 //! The compiled form of a condition: a tree with one enum per type, so that evaluation never asks
-//! what type a value has and never allocates.
+//! what type a value has.
 
 use std::sync::Arc;
 
@@ -7,42 +7,9 @@ use crate::functions::{Glob, HostPattern, Network, Pattern};
 use crate::vocabulary::Map;
 use crate::{Facts, parse::Operator};
 
-/// A compiled expression of any type.
-#[derive(Clone, Debug)]
-pub(crate) enum Typed {
-    Bool(Bool),
-    Int(Int),
-    Str(Str),
-    Strings(Strings),
-    Ints(Arc<[Int]>),
-    Map(fn(&Facts) -> &Map),
-}
+mod typed;
 
-impl Typed {
-    /// What people call the type.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Bool(_) => "a condition",
-            Self::Int(_) => "a number",
-            Self::Str(_) => "a string",
-            Self::Strings(_) => "a list of strings",
-            Self::Ints(_) => "a list of numbers",
-            Self::Map(_) => "a map",
-        }
-    }
-
-    /// The same value behind a shared pointer: a definition is compiled once, however often it is
-    /// used.
-    pub(crate) fn shared(self) -> Self {
-        match self {
-            Self::Bool(inner) => Self::Bool(Bool::Shared(Arc::new(inner))),
-            Self::Int(inner) => Self::Int(Int::Shared(Arc::new(inner))),
-            Self::Str(inner @ Str::Literal(_)) => Self::Str(inner),
-            Self::Str(inner) => Self::Str(Str::Shared(Arc::new(inner))),
-            other => other,
-        }
-    }
-}
+pub(crate) use typed::{PlainKind, Table, Typed, Values};
 
 /// Something that is true or false.
 #[derive(Clone, Debug)]
@@ -53,13 +20,17 @@ pub(crate) enum Bool {
     And(Vec<Bool>),
     Or(Vec<Bool>),
     Choice(Box<[Bool; 3]>),
+    Lookup(Box<Lookup<Bool>>),
     SameTruth(Box<[Bool; 2]>),
     SameList(Strings, Strings),
     CompareStr(Operator, Str, Str),
     CompareInt(Operator, Int, Int),
+    ComparePlain(Operator, Plain, Plain),
     InStrings(Str, Strings),
     InInts(Int, Arc<[Int]>),
+    InPlains(Plain, Arc<[Plain]>),
     HasKey(fn(&Facts) -> &Map, Str),
+    InKeys(Box<Key>, Arc<Keys>),
     Text(TextTest, Str, Str),
     Matches(Str, Arc<Pattern>),
     Glob(Str, Arc<Glob>),
@@ -81,9 +52,17 @@ pub(crate) enum TextTest {
 /// A test over every item of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
-    pub(crate) over: Strings,
+    pub(crate) over: List,
     pub(crate) slot: usize,
     pub(crate) body: Box<Bool>,
+}
+
+/// A list of any type that can be walked.
+#[derive(Clone, Debug)]
+pub(crate) enum List {
+    Strings(Strings),
+    Ints(Arc<[Int]>),
+    Plains(Arc<[Plain]>),
 }
 
 /// A number.
@@ -93,10 +72,14 @@ pub(crate) enum Int {
     Shared(Arc<Int>),
     /// With its place among all facts.
     Fact(fn(&Facts) -> i64, usize),
+    Variable(usize),
     SizeOfText(Str),
     SizeOfList(Strings),
     SizeOfMap(fn(&Facts) -> &Map),
+    SizeOfBytes(Plain),
+    Item(Arc<[Int]>, Box<Int>),
     Choice(Box<Bool>, Box<[Int; 2]>),
+    Lookup(Box<Lookup<Int>>),
 }
 
 /// A text.
@@ -110,12 +93,66 @@ pub(crate) enum Str {
     Entry(fn(&Facts) -> &Map, Box<Str>),
     Item(Strings, Box<Int>),
     After(Box<[Str; 2]>),
+    Join(Arc<[Str]>),
     Choice(Box<Bool>, Box<[Str; 2]>),
+    Lookup(Box<Lookup<Str>>),
 }
 
 /// A list of texts.
 #[derive(Clone, Debug)]
 pub(crate) enum Strings {
-    Fact(fn(&Facts) -> &[String]),
+    /// With its place among all facts.
+    Fact(fn(&Facts) -> &[String], usize),
     Items(Arc<[Str]>),
+    Join(Arc<[Strings]>),
+}
+
+/// A value of a type that no fact has: an unsigned or decimal number, bytes, null.
+#[derive(Clone, Debug)]
+pub(crate) enum Plain {
+    Literal(Value),
+    Variable(usize, PlainKind),
+    Item(Arc<[Plain]>, Box<Int>),
+    Choice(Box<Bool>, Box<[Plain; 2]>),
+    Lookup(Box<Lookup<Plain>>),
+}
+
+/// What a [`Plain`] comes to.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(crate) enum Value {
+    Null,
+    Uint(u64),
+    Double(f64),
+    Bytes(Arc<[u8]>),
+}
+
+/// The keys of a written map, sorted.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Keys {
+    Strs(Vec<Arc<str>>),
+    Ints(Vec<i64>),
+}
+
+impl Keys {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Strs(keys) => keys.len(),
+            Self::Ints(keys) => keys.len(),
+        }
+    }
+}
+
+/// What is looked for among the keys.
+#[derive(Clone, Debug)]
+pub(crate) enum Key {
+    Str(Str),
+    Int(Int),
+}
+
+/// The value of a written map at a key that facts decide.
+#[derive(Clone, Debug)]
+pub(crate) struct Lookup<T> {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) values: Arc<[T]>,
+    pub(crate) key: Key,
 }

@@ -1,7 +1,9 @@
 //! The decision: the first rule that matches.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::check::DefinitionText;
 use crate::compile::Bool;
 use crate::eval::holds;
 use crate::index::Index;
@@ -13,8 +15,10 @@ use crate::{Decision, Facts, RuleRef, SourceFile, Verdict};
 #[derive(Clone, Debug)]
 pub struct Engine {
     rules: Vec<Rule>,
-    index: Index,
+    pub(crate) index: Index,
     digest: String,
+    /// The definitions of every file, for what looks at conditions anew.
+    definitions: BTreeMap<String, Vec<DefinitionText>>,
 }
 
 /// One loaded rule.
@@ -30,6 +34,8 @@ pub struct Rule {
     pub description: String,
     /// What the agent and the operator are told when it decides; may be empty.
     pub reason: String,
+    /// Whether its refusals are announced as they happen; on record they are in any case.
+    pub log: bool,
     /// The file that holds it.
     pub file: String,
     /// The line on which it starts.
@@ -40,25 +46,13 @@ pub struct Rule {
     pub(crate) reference: Arc<RuleRef>,
 }
 
-impl Rule {
-    /// The sentence that goes with a decision of this rule.
-    fn reason(&self) -> String {
-        let verb = match self.action {
-            Verdict::Allow => "allowed",
-            Verdict::Block => "blocked",
-            Verdict::Ask => "held for an operator",
-        };
-        match (self.reason.as_str(), self.description.as_str()) {
-            ("", "") => format!("{verb} by rule {}", self.id),
-            ("", description) => description.to_owned(),
-            (reason, _) => reason.to_owned(),
-        }
-    }
-}
-
 impl Engine {
-    pub(crate) fn new(rules: Vec<Rule>, digest: String) -> Self {
-        Self { index: Index::new(&rules), rules, digest }
+    pub(crate) fn new(
+        rules: Vec<Rule>,
+        digest: String,
+        definitions: BTreeMap<String, Vec<DefinitionText>>,
+    ) -> Self {
+        Self { index: Index::new(&rules), rules, digest, definitions }
     }
 
     /// An engine with the one rule `allow-all`. It is meant for tests of what stands around the
@@ -70,6 +64,8 @@ impl Engine {
             file: "builtin".to_owned(),
             line: 1,
             description: "Allows everything".to_owned(),
+            reason: "Allows everything".to_owned(),
+            log: true,
         });
         let rule = Rule {
             id: reference.id.clone(),
@@ -77,6 +73,7 @@ impl Engine {
             priority: DEFAULT_PRIORITY,
             description: reference.description.clone(),
             reason: String::new(),
+            log: true,
             file: reference.file.clone(),
             line: reference.line,
             condition: "true".to_owned(),
@@ -84,7 +81,7 @@ impl Engine {
             reference,
         };
         let file = SourceFile { name: rule.file.clone(), text: rule.condition.clone() };
-        Self::new(vec![rule], digest(&[&file]))
+        Self::new(vec![rule], digest(&[&file]), BTreeMap::new())
     }
 
     /// The rules in the order in which they are asked.
@@ -97,6 +94,11 @@ impl Engine {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// The definitions that stand in the same file as a rule.
+    pub(crate) fn definitions_of(&self, rule: &Rule) -> &[DefinitionText] {
+        self.definitions.get(&rule.file).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Answers one question. Nothing matched means block, and so does a rule that would have
@@ -129,11 +131,9 @@ fn first<'r>(rules: impl Iterator<Item = &'r Rule>, facts: &Facts) -> Decision {
                 Verdict::Block
             }
         };
-        let rule_ref = Some(Arc::clone(&rule.reference));
-        return Decision { verdict, rule: rule_ref, reason: rule.reason(), errors };
+        return Decision { verdict, rule: Some(Arc::clone(&rule.reference)), errors };
     }
-    let reason = format!("no rule allows {} to {}", facts.action_type, facts.target);
-    Decision { verdict: Verdict::Block, rule: None, reason, errors }
+    Decision { verdict: Verdict::Block, rule: None, errors }
 }
 
 #[cfg(test)]

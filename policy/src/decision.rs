@@ -1,6 +1,9 @@
 //! What the engine answers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use crate::Facts;
 
 /// The answer to one question, and who decided it.
 #[must_use]
@@ -10,10 +13,26 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The rule that decided, or none when nothing matched.
     pub rule: Option<Arc<RuleRef>>,
-    /// A sentence for the agent and the operator.
-    pub reason: String,
     /// What went wrong while rules were evaluated, each with its rule.
     pub errors: Vec<String>,
+}
+
+impl Decision {
+    /// A sentence for the agent and the operator. It is made when somebody wants to read it:
+    /// deciding itself allocates nothing.
+    #[must_use]
+    pub fn reason(&self, facts: &Facts) -> Cow<'_, str> {
+        match &self.rule {
+            Some(rule) => Cow::Borrowed(&rule.reason),
+            None => Cow::Owned(format!("no rule allows {} to {}", facts.action_type, facts.target)),
+        }
+    }
+
+    /// Whether the decision is announced as it happens.
+    #[must_use]
+    pub fn is_announced(&self) -> bool {
+        self.rule.as_ref().is_none_or(|rule| rule.log)
+    }
 }
 
 /// What is to happen with an action. There is no default on purpose: a verdict is always decided.
@@ -28,6 +47,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The word in a sentence about something that was decided so.
+    #[must_use]
+    pub const fn participle(self) -> &'static str {
+        match self {
+            Self::Allow => "allowed",
+            Self::Block => "blocked",
+            Self::Ask => "held for an operator",
+        }
+    }
+
     /// The name that rules and records use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -56,4 +85,8 @@ pub struct RuleRef {
     pub line: u32,
     /// What the rule is for.
     pub description: String,
+    /// The sentence that goes with its decisions.
+    pub reason: String,
+    /// Whether its refusals are announced as they happen.
+    pub log: bool,
 }

@@ -3,12 +3,20 @@
 use std::cmp::Ordering;
 
 use crate::Facts;
-use crate::compile::{Bool, Int, Loop, Str, Strings, TextTest};
+use crate::compile::{Bool, List, Loop, TextTest, Value};
 use crate::functions::under;
 use crate::parse::Operator;
 
+mod joined;
+mod values;
+
+use joined::Joined;
+
 /// How many nodes one condition may visit. A rule over long lists must not hold up a system call.
 pub(crate) const MAX_STEPS: u32 = 200_000;
+
+/// How many of them a condition may have as it is written. The rest is for lists of facts.
+pub(crate) const MAX_WRITTEN_STEPS: u32 = MAX_STEPS / 2;
 
 /// How many `exists` and `all` may stand inside each other.
 pub(crate) const MAX_LOOPS: usize = 8;
@@ -26,17 +34,34 @@ pub(crate) enum Fault {
     /// A text that should be an address is none.
     #[error("`cidr` was asked about something that is not an IP address")]
     NotAnAddress,
+    /// A written map has no such key.
+    #[error("the map has no such key")]
+    NoEntry,
+    /// Texts were joined into too long a one.
+    #[error("`+` makes a text of more than {} bytes", joined::MAX_BYTES)]
+    TooLong,
 }
 
 /// Whether a condition holds for these facts.
 pub(crate) fn holds(condition: &Bool, facts: &Facts) -> Result<bool, Fault> {
-    Evaluation { facts, variables: [""; MAX_LOOPS], steps: 0 }.bool(condition)
+    let joined = Joined::default();
+    let variables = [Item::Str(""); MAX_LOOPS];
+    Evaluation { facts, variables, steps: 0, joined: &joined }.bool(condition)
 }
 
 struct Evaluation<'a> {
     facts: &'a Facts,
-    variables: [&'a str; MAX_LOOPS],
+    variables: [Item<'a>; MAX_LOOPS],
     steps: u32,
+    joined: &'a Joined,
+}
+
+/// What a loop variable holds.
+#[derive(Clone, Copy, Debug)]
+enum Item<'a> {
+    Str(&'a str),
+    Int(i64),
+    Value(&'a Value),
 }
 
 impl<'a> Evaluation<'a> {
@@ -56,6 +81,10 @@ impl<'a> Evaluation<'a> {
             Bool::Choice(three) => {
                 let [test, then, other] = three.as_ref();
                 if self.bool(test)? { self.bool(then) } else { self.bool(other) }
+            }
+            Bool::Lookup(lookup) => {
+                let chosen = self.look_up(lookup)?;
+                self.bool(chosen)
             }
             Bool::Exists(over) => self.each(over, true),
             Bool::All(over) => self.each(over, false),
@@ -79,8 +108,16 @@ impl<'a> Evaluation<'a> {
 
     fn each(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
         let mut fault = None;
-        for index in 0..self.length(&over.over) {
-            let item = self.item(&over.over, index)?;
+        self.build_list(&over.over)?;
+        for index in 0..self.items(&over.over) {
+            let item = match &over.over {
+                List::Strings(list) => self.item(list, index).map(Item::Str),
+                List::Ints(list) => list.get(index).map_or(Ok(0), |i| self.int(i)).map(Item::Int),
+                List::Plains(list) => list
+                    .get(index)
+                    .map_or(Ok(&Value::Null), |plain| self.plain(plain))
+                    .map(Item::Value),
+            }?;
             if let Some(variable) = self.variables.get_mut(over.slot) {
                 *variable = item;
             }
@@ -92,6 +129,22 @@ impl<'a> Evaluation<'a> {
             }
         }
         fault.map_or(Ok(!deciding), Err)
+    }
+
+    fn build_list(&mut self, list: &'a List) -> Result<(), Fault> {
+        match list {
+            List::Strings(list) => self.build(list),
+            List::Ints(list) => list.iter().try_for_each(|item| self.int(item).map(drop)),
+            List::Plains(list) => list.iter().try_for_each(|item| self.plain(item).map(drop)),
+        }
+    }
+
+    fn items(&self, list: &List) -> usize {
+        match list {
+            List::Strings(list) => self.length(list),
+            List::Ints(list) => list.len(),
+            List::Plains(list) => list.len(),
+        }
     }
 
     fn test(&mut self, node: &'a Bool) -> Result<bool, Fault> {
@@ -110,16 +163,18 @@ impl<'a> Evaluation<'a> {
             Bool::CompareInt(operator, a, b) => {
                 Ok(compares(*operator, self.int(a)?.cmp(&self.int(b)?)))
             }
-            Bool::InStrings(text, list) => self.in_strings(text, list),
-            Bool::InInts(number, list) => {
-                let number = self.int(number)?;
-                for item in list.iter() {
-                    if self.int(item)? == number {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+            Bool::ComparePlain(operator, a, b) => {
+                let (a, b) = (self.plain(a)?, self.plain(b)?);
+                Ok(match operator {
+                    Operator::Ne => a != b,
+                    Operator::Eq | Operator::In => a == b,
+                    _ => a.partial_cmp(b).is_some_and(|ordering| compares(*operator, ordering)),
+                })
             }
+            Bool::InStrings(text, list) => self.in_strings(text, list),
+            Bool::InInts(number, list) => self.in_ints(number, list),
+            Bool::InPlains(value, list) => self.in_plains(value, list),
+            Bool::InKeys(key, keys) => Ok(self.position(key, keys)?.is_some()),
             Bool::HasKey(map, key) => Ok(map(self.facts).contains_key(self.str(key)?)),
             Bool::Text(test, a, b) => Ok(text_test(*test, self.str(a)?, self.str(b)?)),
             Bool::Matches(text, pattern) => Ok(pattern.is_match(self.str(text)?)),
@@ -136,100 +191,11 @@ impl<'a> Evaluation<'a> {
             | Bool::And(_)
             | Bool::Or(_)
             | Bool::Choice(_)
+            | Bool::Lookup(_)
             | Bool::Exists(_)
             | Bool::All(_) => Ok(false),
         }
     }
-
-    fn same_list(&mut self, a: &'a Strings, b: &'a Strings) -> Result<bool, Fault> {
-        if self.length(a) != self.length(b) {
-            return Ok(false);
-        }
-        for index in 0..self.length(a) {
-            self.step()?;
-            if self.item(a, index)? != self.item(b, index)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn in_strings(&mut self, text: &'a Str, list: &'a Strings) -> Result<bool, Fault> {
-        let text = self.str(text)?;
-        for index in 0..self.length(list) {
-            self.step()?;
-            if self.item(list, index)? == text {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn int(&mut self, node: &'a Int) -> Result<i64, Fault> {
-        self.step()?;
-        match node {
-            Int::Literal(value) => Ok(*value),
-            Int::Shared(inner) => self.int(inner),
-            Int::Fact(get, _) => Ok(get(self.facts)),
-            Int::SizeOfText(text) => Ok(count(self.str(text)?.chars().count())),
-            Int::SizeOfList(list) => Ok(count(self.length(list))),
-            Int::SizeOfMap(map) => Ok(count(map(self.facts).len())),
-            Int::Choice(test, pair) => {
-                let chosen = usize::from(!self.bool(test)?);
-                self.int(&pair[chosen])
-            }
-        }
-    }
-
-    fn str(&mut self, node: &'a Str) -> Result<&'a str, Fault> {
-        self.step()?;
-        match node {
-            Str::Literal(text) => Ok(text),
-            Str::Shared(inner) => self.str(inner),
-            Str::Fact(get, _) => Ok(get(self.facts)),
-            Str::Variable(slot) => Ok(self.variables.get(*slot).copied().unwrap_or_default()),
-            Str::Entry(map, key) => {
-                let key = self.str(key)?;
-                Ok(map(self.facts).get(key).map(String::as_str).unwrap_or_default())
-            }
-            Str::Item(list, index) => {
-                let index = self.int(index)?;
-                let missing = Fault::NoItem { index, length: self.length(list) };
-                match usize::try_from(index) {
-                    Ok(index) if index < self.length(list) => self.item(list, index),
-                    _ => Err(missing),
-                }
-            }
-            Str::After(pair) => {
-                let (text, prefix) = (self.str(&pair[0])?, self.str(&pair[1])?);
-                Ok(text.strip_prefix(prefix).unwrap_or_default())
-            }
-            Str::Choice(test, pair) => {
-                let chosen = usize::from(!self.bool(test)?);
-                self.str(&pair[chosen])
-            }
-        }
-    }
-
-    fn length(&self, list: &Strings) -> usize {
-        match list {
-            Strings::Fact(get) => get(self.facts).len(),
-            Strings::Items(items) => items.len(),
-        }
-    }
-
-    fn item(&mut self, list: &'a Strings, index: usize) -> Result<&'a str, Fault> {
-        match list {
-            Strings::Fact(get) => {
-                Ok(get(self.facts).get(index).map(String::as_str).unwrap_or_default())
-            }
-            Strings::Items(items) => items.get(index).map_or(Ok(""), |item| self.str(item)),
-        }
-    }
-}
-
-fn count(length: usize) -> i64 {
-    i64::try_from(length).unwrap_or(i64::MAX)
 }
 
 fn compares(operator: Operator, ordering: Ordering) -> bool {
@@ -251,3 +217,7 @@ fn text_test(test: TextTest, text: &str, other: &str) -> bool {
         TextTest::Under => under(text, other),
     }
 }
+
+#[cfg(test)]
+#[path = "tests/oracle.rs"]
+mod oracle;

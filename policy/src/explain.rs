@@ -2,22 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::{Decision, Facts, Verdict};
+use crate::{Decision, Facts, NearMiss, Verdict};
 
 /// Says what was decided, by which rule, and why. Text that came from the agent is escaped, since
 /// it may be shown on a terminal.
 #[must_use]
 pub fn explain(facts: &Facts, decision: &Decision) -> String {
-    let verb = match decision.verdict {
-        Verdict::Allow => "allowed",
-        Verdict::Block => "blocked",
-        Verdict::Ask => "held for an operator",
-    };
+    let verb = decision.verdict.participle();
     let target = facts.target.escape_debug();
     let mut text = format!("{} to {target} is {verb}", facts.action_type);
     match &decision.rule {
         Some(rule) => {
-            let reason = decision.reason.escape_debug();
+            let reason = rule.reason.escape_debug();
             // Writing into a string cannot fail.
             let _ = write!(text, " by rule {} ({}:{}): {reason}", rule.id, rule.file, rule.line);
         }
@@ -27,6 +23,20 @@ pub fn explain(facts: &Facts, decision: &Decision) -> String {
         let _ = write!(text, "\nwhile deciding: {}", error.escape_debug());
     }
     text
+}
+
+/// Says which rule almost matched, and what was missing.
+#[must_use]
+pub fn explain_near_miss(miss: &NearMiss) -> String {
+    let verb = match miss.action {
+        Verdict::Allow => "have allowed it",
+        Verdict::Block => "have blocked it",
+        Verdict::Ask => "have asked an operator",
+    };
+    let (rule, test) = (&miss.rule, miss.test.escape_debug());
+    // A test is quoted as it is written, and quotes need no escape there.
+    let test = test.to_string().replace("\\'", "'").replace("\\\"", "\"");
+    format!("rule {} ({}:{}) would {verb}, had `{test}` held", rule.id, rule.file, rule.line)
 }
 
 #[cfg(test)]

@@ -20,8 +20,18 @@ pub(crate) fn under(path: &str, dir: &str) -> bool {
     if path.is_empty() || unresolved(path) || unresolved(dir) {
         return false;
     }
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    dir.split('/').filter(|part| !part.is_empty()).all(|wanted| parts.next() == Some(wanted))
+    let mut parts = components(path);
+    components(dir).all(|wanted| parts.next() == Some(wanted))
+}
+
+/// The names between the slashes of a path.
+pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !part.is_empty())
+}
+
+/// The address that a text writes, whatever scope follows it.
+pub(crate) fn address(text: &str) -> Option<IpAddr> {
+    text.split('%').next().unwrap_or(text).parse().ok()
 }
 
 /// A regular expression in linear time. `\d`, `\w` and `(?i)` speak of ASCII, as in RE2.
@@ -66,15 +76,26 @@ fn build(text: &str, unicode: bool) -> Result<Regex, String> {
 /// A path pattern: `*` and `?` within a component, `**` across components, `{a,b}` either.
 /// It runs as a regular expression, whose time is linear in the text.
 #[derive(Debug)]
-pub(crate) struct Glob(Regex);
+pub(crate) struct Glob {
+    regex: Regex,
+    /// What every match begins with.
+    prefix: Box<str>,
+}
 
 impl Glob {
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
-        build(&translate(pattern)?, true).map(Self)
+        let regex = build(&translate(pattern)?, true)?;
+        let plain = pattern.find(['*', '?', '{', '}', '\\']).unwrap_or(pattern.len());
+        Ok(Self { regex, prefix: pattern[..plain].into() })
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text.as_bytes())
+        text.starts_with(&*self.prefix) && self.regex.is_match(text.as_bytes())
+    }
+
+    /// What every match begins with, if that tells anything apart.
+    pub(crate) fn literal_prefix(&self) -> Option<Box<str>> {
+        (self.prefix.len() > 1).then(|| self.prefix.clone())
     }
 }
 
@@ -172,10 +193,34 @@ impl Network {
     /// Whether the address lies in the range, or none if the text is no address. A v4 address
     /// written as v6 counts as the v4 address.
     pub(crate) fn contains(self, ip: &str) -> Option<bool> {
-        let bare = ip.split('%').next().unwrap_or(ip);
-        let address = bare.parse::<IpAddr>().ok()?;
+        let address = address(ip)?;
         let address = if self.base.is_ipv4() { address.to_canonical() } else { address };
         Some(self.key(address) == Some(value(self.base)))
+    }
+
+    /// The network of that prefix length that an address lies in.
+    pub(crate) fn around(ip: IpAddr, length: u32) -> Option<Self> {
+        let masked = Self { base: ip, length }.key(ip)?;
+        let base = match ip {
+            IpAddr::V4(_) => IpAddr::V4(u32::try_from(masked).ok()?.into()),
+            IpAddr::V6(_) => IpAddr::V6(masked.into()),
+        };
+        Some(Self { base, length })
+    }
+
+    /// Whether it is of the fourth version, its prefix length, and its bits.
+    pub(crate) fn parts(self) -> (bool, u32, u128) {
+        (self.base.is_ipv4(), self.length, value(self.base))
+    }
+
+    /// Whether every address of its version lies in it.
+    pub(crate) fn is_everything(self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether every address of another network lies in this one.
+    pub(crate) fn covers(self, other: Self) -> bool {
+        self.length <= other.length && self.key(other.base) == Some(value(self.base))
     }
 
     /// The address with all bits after the prefix cleared, or none in the other family.
@@ -183,8 +228,8 @@ impl Network {
         if address.is_ipv4() != self.base.is_ipv4() {
             return None;
         }
-        let bits = if address.is_ipv4() { 32 } else { 128 };
-        let mask = u128::MAX.checked_shl(bits - self.length).unwrap_or(0);
+        let bits: u32 = if address.is_ipv4() { 32 } else { 128 };
+        let mask = u128::MAX.checked_shl(bits.checked_sub(self.length)?).unwrap_or(0);
         Some(value(address) & mask)
     }
 }
@@ -217,6 +262,16 @@ impl HostPattern {
             return Err("a `*` may only stand first, as in `*.example.com`".to_owned());
         }
         Ok(Self { name: name.to_owned(), below })
+    }
+
+    /// The name, without `*.`.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it stands for the names below.
+    pub(crate) fn is_below(&self) -> bool {
+        self.below
     }
 
     pub(crate) fn is_match(&self, host: &str) -> bool {

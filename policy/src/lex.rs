@@ -1,5 +1,7 @@
 //! Text of a condition to tokens.
 
+mod literal;
+
 use crate::error::{Problem, Span};
 
 /// One token with its place.
@@ -14,15 +16,20 @@ pub(crate) struct Token {
 pub(crate) enum TokenKind {
     Name(String),
     Definition(String),
-    Int(i64),
+    /// Its size; the sign stands before it.
+    Int(u64),
+    Uint(u64),
+    Double(f64),
     Str(String),
+    Bytes(Vec<u8>),
     Symbol(&'static str),
     End,
 }
 
 /// Longest first, so that `<=` is never read as `<` and `=`.
-const SYMBOLS: [&str; 18] = [
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", ".", "-",
+const SYMBOLS: [&str; 21] = [
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "?", ":", "(", ")", "[", "]", "{", "}", ",",
+    ".", "-", "+",
 ];
 
 /// The tokens of a condition, closed by [`TokenKind::End`].
@@ -70,14 +77,10 @@ impl Lexer<'_> {
         let start = self.at;
         let kind = match self.peek() {
             None => TokenKind::End,
-            Some('\'' | '"') => TokenKind::Str(self.string(start, false)?),
-            Some('r' | 'R') if self.rest()[1..].starts_with(['\'', '"']) => {
-                self.bump();
-                TokenKind::Str(self.string(start, true)?)
-            }
             Some('$') => self.definition(start)?,
+            Some(_) if literal::opens_text(self.rest()) => self.text(start)?,
+            Some(_) if literal::opens_number(self.rest()) => self.number(start)?,
             Some(c) if is_name_start(c) => TokenKind::Name(self.take_while(is_name_char)),
-            Some(c) if c.is_ascii_digit() => TokenKind::Int(self.int(start)?),
             Some(c) => TokenKind::Symbol(self.symbol(start, c)?),
         };
         Ok(Token { kind, span: Span::new(start, self.at) })
@@ -91,18 +94,6 @@ impl Lexer<'_> {
             return Err(Problem::new(span, "`$` must be followed by the name of a definition"));
         }
         Ok(TokenKind::Definition(name))
-    }
-
-    fn int(&mut self, start: usize) -> Result<i64, Problem> {
-        let word = self.take_while(|c| is_name_char(c) || c == '.');
-        let span = Span::new(start, self.at);
-        let parsed = match word.strip_prefix("0x") {
-            Some(digits) if !digits.starts_with(['+', '-']) => i64::from_str_radix(digits, 16),
-            _ => word.parse(),
-        };
-        parsed.map_err(|_| {
-            Problem::new(span, format!("`{word}` is not a whole number that fits 64 bits"))
-        })
     }
 
     fn symbol(&mut self, start: usize, c: char) -> Result<&'static str, Problem> {
@@ -120,59 +111,9 @@ impl Lexer<'_> {
             '&' => problem.hint("`and` is written `&&`"),
             '|' => problem.hint("`or` is written `||`"),
             '/' => problem.hint("paths are written in quotes; conditions have no comments"),
-            '{' => problem.hint("maps cannot be written in a condition"),
+            '*' | '%' => problem.hint("conditions compare; they do not calculate"),
             _ => problem,
         })
-    }
-
-    fn string(&mut self, start: usize, raw: bool) -> Result<String, Problem> {
-        let quote = self.bump();
-        let mut value = String::new();
-        loop {
-            let escape_start = self.at;
-            match self.bump() {
-                None => {
-                    let message = "this string has no closing quote";
-                    return Err(Problem::new(Span::new(start, self.at), message));
-                }
-                c if c == quote => return Ok(value),
-                Some('\\') if !raw => value.push(self.escape(escape_start)?),
-                Some(c) => value.push(c),
-            }
-        }
-    }
-
-    fn escape(&mut self, start: usize) -> Result<char, Problem> {
-        let decoded = match self.bump() {
-            Some('n') => Some('\n'),
-            Some('t') => Some('\t'),
-            Some('r') => Some('\r'),
-            Some('a') => Some('\u{7}'),
-            Some('b') => Some('\u{8}'),
-            Some('f') => Some('\u{c}'),
-            Some('v') => Some('\u{b}'),
-            Some(c @ ('\\' | '\'' | '"' | '`' | '?')) => Some(c),
-            Some('x' | 'X') => self.code_point(2, 16),
-            Some('u') => self.code_point(4, 16),
-            Some('U') => self.code_point(8, 16),
-            Some('0'..='3') => {
-                self.at -= 1;
-                self.code_point(3, 8)
-            }
-            _ => None,
-        };
-        decoded.ok_or_else(|| {
-            Problem::new(Span::new(start, self.at), "this escape sequence does not exist")
-                .hint("write `\\\\` for a backslash, or a raw string r'…'")
-        })
-    }
-
-    fn code_point(&mut self, digits: usize, radix: u32) -> Option<char> {
-        let mut code = 0u32;
-        for _ in 0..digits {
-            code = code.checked_mul(radix)?.checked_add(self.bump()?.to_digit(radix)?)?;
-        }
-        char::from_u32(code)
     }
 }
 
@@ -199,7 +140,7 @@ mod tests {
 
     #[test]
     fn reads_every_kind_of_token() {
-        use TokenKind::{Definition, End, Int, Name, Str, Symbol};
+        use TokenKind::{Bytes, Definition, Double, End, Int, Name, Str, Symbol, Uint};
         assert_eq!(
             kinds("a.b<=0x10 && $ws||r'\\d' != \"x\""),
             vec![
@@ -217,12 +158,55 @@ mod tests {
                 End
             ]
         );
+        assert_eq!(
+            kinds("{7u, 0xFu, 1.5, .5, 2e3, 1.5E-1, b'a', br'\\x', a.b + 1}"),
+            vec![
+                Symbol("{"),
+                Uint(7),
+                Symbol(","),
+                Uint(15),
+                Symbol(","),
+                Double(1.5),
+                Symbol(","),
+                Double(0.5),
+                Symbol(","),
+                Double(2000.0),
+                Symbol(","),
+                Double(0.15),
+                Symbol(","),
+                Bytes(b"a".into()),
+                Symbol(","),
+                Bytes(b"\\x".into()),
+                Symbol(","),
+                Name("a".into()),
+                Symbol("."),
+                Name("b".into()),
+                Symbol("+"),
+                Int(1),
+                Symbol("}"),
+                End
+            ]
+        );
     }
 
     #[test]
     fn decodes_escapes() {
         let text = r#"'\n\t\'\\\x41\u00e9\U0001F600\101'"#;
         assert_eq!(kinds(text)[0], TokenKind::Str("\n\t'\\A\u{e9}\u{1F600}A".into()));
+        let text = r#"'\a\b\f\r\v\?\"\`\X41'"#;
+        assert_eq!(kinds(text)[0], TokenKind::Str("\u{7}\u{8}\u{c}\r\u{b}?\"`A".into()));
+        // In bytes a number is a byte, in a string it is a character.
+        assert_eq!(kinds(r"b'\xff\377é'")[0], TokenKind::Bytes(b"\xff\xff\xc3\xa9".into()));
+        assert_eq!(kinds(r"'\xff\377'")[0], TokenKind::Str("\u{ff}\u{ff}".into()));
+    }
+
+    #[test]
+    fn three_quotes_hold_lines_and_quotes() {
+        for text in ["'''a\n'b\"'''", "\"\"\"a\n'b\\\"\"\"\"", "r'''a\n'b\"'''"] {
+            assert_eq!(kinds(text)[0], TokenKind::Str("a\n'b\"".into()), "{text}");
+        }
+        assert_eq!(kinds("''")[0], TokenKind::Str(String::new()));
+        assert_eq!(kinds("''''''")[0], TokenKind::Str(String::new()));
     }
 
     #[test]
@@ -234,11 +218,14 @@ mod tests {
             ("'\\q'", "this escape sequence does not exist"),
             ("'\\ud800'", "this escape sequence does not exist"),
             ("$ a", "`$` must be followed by the name of a definition"),
-            (
-                "99999999999999999999",
-                "`99999999999999999999` is not a whole number that fits 64 bits",
-            ),
-            ("1.5", "`1.5` is not a whole number that fits 64 bits"),
+            ("'a\nb'", "a string ends on the line on which it begins"),
+            ("b'\\u00e9'", "this escape sequence does not exist"),
+            ("99999999999999999999", "`99999999999999999999` is not a number that fits 64 bits"),
+            ("1e999", "`1e999` is not a number that fits 64 bits"),
+            ("1x", "`1x` is not a number that fits 64 bits"),
+            ("0x", "`0x` is not a number that fits 64 bits"),
+            ("1.5u", "`1.5u` is not a number that fits 64 bits"),
+            ("a * b", "`*` means nothing here"),
             ("a // b", "`/` means nothing here"),
             ("é", "`é` means nothing here"),
         ] {

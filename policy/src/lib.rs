@@ -19,6 +19,7 @@ mod guard;
 mod index;
 mod lex;
 mod load;
+mod near_miss;
 mod parse;
 mod source;
 mod vocabulary;
@@ -28,9 +29,10 @@ pub use decide::{Engine, Rule};
 pub use decision::{Decision, RuleRef, Verdict};
 pub use defaults::default_rules;
 pub use error::{Diagnostic, LoadErrors};
-pub use explain::explain;
+pub use explain::{explain, explain_near_miss};
 pub use facts::{
     ActionType, Agent, Container, Exec, Facts, File, Http, Network, Process, Run, Session, Source,
     UnknownName,
 };
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
+pub use near_miss::NearMiss;

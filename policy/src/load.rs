@@ -1,6 +1,6 @@
 //! Rule files to an engine: limits, conditions, examples, order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -42,10 +42,14 @@ impl Engine {
         files.sort_by(|a, b| a.name.cmp(&b.name));
         let mut diagnostics = limits(&files);
         let mut rules = Vec::new();
+        let mut definitions = BTreeMap::new();
         if diagnostics.is_empty() {
             for file in &files {
                 match load_file(file) {
-                    Ok(loaded) => rules.extend(loaded),
+                    Ok((loaded, texts)) => {
+                        rules.extend(loaded);
+                        definitions.insert(file.name.clone(), texts);
+                    }
                     Err(found) => diagnostics.extend(found),
                 }
             }
@@ -60,7 +64,7 @@ impl Engine {
         }
         // The sort is stable, so that file name and then position decide between equals.
         rules.sort_by_key(|rule| rule.priority);
-        Ok(Engine::new(rules, digest(&files)))
+        Ok(Engine::new(rules, digest(&files), definitions))
     }
 }
 
@@ -89,12 +93,15 @@ fn limits(files: &[&SourceFile]) -> Vec<Diagnostic> {
     diagnostics
 }
 
-fn load_file(file: &SourceFile) -> Result<Vec<Rule>, Vec<Diagnostic>> {
+type LoadedFile = (Vec<Rule>, Vec<DefinitionText>);
+
+fn load_file(file: &SourceFile) -> Result<LoadedFile, Vec<Diagnostic>> {
     let RawFile { definitions, rules: raw_rules } = read_file(&file.name, &file.text)?;
-    let texts = definitions
+    let texts: Vec<DefinitionText> = definitions
         .iter()
-        .map(|(name, text)| DefinitionText { name: name.clone(), text: text.value.clone() });
-    let mut checker = Checker::new(texts.collect());
+        .map(|(name, text)| DefinitionText { name: name.clone(), text: text.value.clone() })
+        .collect();
+    let mut checker = Checker::new(texts.clone());
     let mut diagnostics = Vec::new();
     let mut rules = Vec::new();
     for raw in raw_rules {
@@ -115,7 +122,7 @@ fn load_file(file: &SourceFile) -> Result<Vec<Rule>, Vec<Diagnostic>> {
         }
     }
     diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
-    if diagnostics.is_empty() { Ok(rules) } else { Err(diagnostics) }
+    if diagnostics.is_empty() { Ok((rules, texts)) } else { Err(diagnostics) }
 }
 
 fn locate(file: &SourceFile, text: &Text, problem: Problem) -> Diagnostic {
@@ -129,6 +136,8 @@ fn rule(file: &SourceFile, raw: RawRule, matcher: Bool) -> Rule {
         file: file.name.clone(),
         line: raw.at.place.line,
         description: raw.description.clone(),
+        reason: reason(&raw),
+        log: raw.log,
     });
     Rule {
         id: raw.id.value,
@@ -136,11 +145,21 @@ fn rule(file: &SourceFile, raw: RawRule, matcher: Bool) -> Rule {
         priority: raw.priority,
         description: raw.description,
         reason: raw.reason,
+        log: raw.log,
         file: file.name.clone(),
         line: raw.at.place.line,
         condition: raw.condition.value,
         matcher,
         reference,
+    }
+}
+
+/// The sentence that goes with a rule's decisions.
+fn reason(rule: &RawRule) -> String {
+    match (rule.reason.as_str(), rule.description.as_str()) {
+        ("", "") => format!("{} by rule {}", rule.action.participle(), rule.id.value),
+        ("", description) => description.to_owned(),
+        (reason, _) => reason.to_owned(),
     }
 }
 

@@ -7,6 +7,27 @@ use crate::lex::{Token, TokenKind, lex};
 /// stack as well.
 pub(crate) const MAX_DEPTH: usize = 64;
 
+/// Words that CEL keeps for itself.
+const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 /// One expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expr {
@@ -19,10 +40,15 @@ pub(crate) struct Expr {
 /// alternatives is wide and not deep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
+    Null,
     Bool(bool),
     Int(i64),
+    Uint(u64),
+    Double(f64),
     Str(String),
+    Bytes(Vec<u8>),
     List(Vec<Expr>),
+    Map(Vec<[Expr; 2]>),
     Name(String),
     Definition(String),
     Field(Box<Expr>, Name),
@@ -30,6 +56,8 @@ pub(crate) enum Kind {
     Not(Box<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
+    /// A chain of `+`.
+    Join(Vec<Expr>),
     Binary(Operator, Box<[Expr; 2]>),
     Choice(Box<[Expr; 3]>),
     Call(Option<Box<Expr>>, Name, Vec<Expr>),
@@ -101,7 +129,10 @@ impl Parser {
             TokenKind::Name(name) => format!("`{name}`"),
             TokenKind::Definition(name) => format!("`${name}`"),
             TokenKind::Int(value) => format!("`{value}`"),
+            TokenKind::Uint(value) => format!("`{value}u`"),
+            TokenKind::Double(value) => format!("`{value}`"),
             TokenKind::Str(_) => "a string".to_owned(),
+            TokenKind::Bytes(_) => "bytes".to_owned(),
             TokenKind::Symbol(symbol) => format!("`{symbol}`"),
             TokenKind::End => "the end of the condition".to_owned(),
         };
@@ -110,6 +141,7 @@ impl Parser {
             TokenKind::Name(name) if name == "and" => problem.hint("`and` is written `&&`"),
             TokenKind::Name(name) if name == "or" => problem.hint("`or` is written `||`"),
             TokenKind::Name(name) if name == "not" => problem.hint("`not` is written `!`"),
+            TokenKind::Symbol("-") => problem.hint("conditions compare; they do not calculate"),
             _ => problem,
         }
     }
@@ -161,14 +193,18 @@ impl Parser {
     }
 
     fn relation(&mut self) -> Result<Expr, Problem> {
-        let mut left = self.unary()?;
+        let mut left = self.sum()?;
         while let Some(operator) = self.operator() {
             self.advance();
-            let right = self.unary()?;
+            let right = self.sum()?;
             let span = left.span.to(right.span);
             left = node(span, Kind::Binary(operator, Box::new([left, right])))?;
         }
         Ok(left)
+    }
+
+    fn sum(&mut self) -> Result<Expr, Problem> {
+        self.chain("+", Self::unary, Kind::Join)
     }
 
     fn operator(&self) -> Option<Operator> {
@@ -200,12 +236,15 @@ impl Parser {
     }
 
     fn negative(&mut self, minus: Span) -> Result<Expr, Problem> {
-        match *self.kind() {
-            TokenKind::Int(value) => {
-                node(minus.to(self.advance()), Kind::Int(value.wrapping_neg()))
-            }
-            _ => Err(self.unexpected("a number after `-`")),
-        }
+        let kind = match *self.kind() {
+            TokenKind::Int(size) => match 0_i64.checked_sub_unsigned(size) {
+                Some(value) => Kind::Int(value),
+                None => return Err(too_large(minus.to(self.span()), &format!("-{size}"))),
+            },
+            TokenKind::Double(value) => Kind::Double(-value),
+            _ => return Err(self.unexpected("a number after `-`")),
+        };
+        node(minus.to(self.advance()), kind)
     }
 
     fn postfix(&mut self) -> Result<Expr, Problem> {
@@ -248,8 +287,14 @@ impl Parser {
     fn primary(&mut self) -> Result<Expr, Problem> {
         let span = self.span();
         match self.kind().clone() {
-            TokenKind::Int(value) => self.leaf(Kind::Int(value)),
+            TokenKind::Int(size) => match i64::try_from(size) {
+                Ok(value) => self.leaf(Kind::Int(value)),
+                Err(_) => Err(too_large(span, &size.to_string())),
+            },
+            TokenKind::Uint(value) => self.leaf(Kind::Uint(value)),
+            TokenKind::Double(value) => self.leaf(Kind::Double(value)),
             TokenKind::Str(value) => self.leaf(Kind::Str(value)),
+            TokenKind::Bytes(value) => self.leaf(Kind::Bytes(value)),
             TokenKind::Definition(name) => self.leaf(Kind::Definition(name)),
             TokenKind::Name(name) => self.word(name),
             TokenKind::Symbol("(") => {
@@ -263,6 +308,11 @@ impl Parser {
                 let items = self.list("]")?;
                 node(span.to(self.previous()), Kind::List(items))
             }
+            TokenKind::Symbol("{") => {
+                self.advance();
+                let entries = self.items("}", Self::entry)?;
+                node(span.to(self.previous()), Kind::Map(entries))
+            }
             _ => Err(self.unexpected("a value")),
         }
     }
@@ -275,10 +325,11 @@ impl Parser {
         match text.as_str() {
             "true" => return self.leaf(Kind::Bool(true)),
             "false" => return self.leaf(Kind::Bool(false)),
+            "null" => return self.leaf(Kind::Null),
             "in" | "and" | "or" | "not" => return Err(self.unexpected("a value")),
-            "null" => {
-                let problem = Problem::new(self.span(), "no fact is ever null");
-                return Err(problem.hint("an absent fact is '' or 0; `has(x)` tells"));
+            word if RESERVED.contains(&word) => {
+                let message = format!("`{word}` is a reserved word of CEL");
+                return Err(Problem::new(self.span(), message));
             }
             _ => {}
         }
@@ -291,6 +342,20 @@ impl Parser {
     }
 
     fn list(&mut self, close: &str) -> Result<Vec<Expr>, Problem> {
+        self.items(close, Self::expr)
+    }
+
+    fn entry(&mut self) -> Result<[Expr; 2], Problem> {
+        let key = self.expr()?;
+        self.demand(":")?;
+        Ok([key, self.expr()?])
+    }
+
+    fn items<T>(
+        &mut self,
+        close: &str,
+        item: fn(&mut Self) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, Problem> {
         let mut items = Vec::new();
         while self.eat(close).is_none() {
             if !items.is_empty() {
@@ -299,10 +364,14 @@ impl Parser {
                     break;
                 }
             }
-            items.push(self.expr()?);
+            items.push(item(self)?);
         }
         Ok(items)
     }
+}
+
+fn too_large(span: Span, number: &str) -> Problem {
+    Problem::new(span, format!("`{number}` is not a number that fits 64 bits"))
 }
 
 fn too_deep(span: Span) -> Problem {
@@ -314,9 +383,20 @@ fn too_deep(span: Span) -> Problem {
 /// the parser's own recursion does not bound them; this does.
 fn node(span: Span, kind: Kind) -> Result<Expr, Problem> {
     let below = match &kind {
-        Kind::Bool(_) | Kind::Int(_) | Kind::Str(_) | Kind::Name(_) | Kind::Definition(_) => 0,
+        Kind::Null
+        | Kind::Bool(_)
+        | Kind::Int(_)
+        | Kind::Uint(_)
+        | Kind::Double(_)
+        | Kind::Str(_)
+        | Kind::Bytes(_)
+        | Kind::Name(_)
+        | Kind::Definition(_) => 0,
         Kind::Field(inner, _) | Kind::Not(inner) => inner.depth,
-        Kind::List(items) | Kind::And(items) | Kind::Or(items) => deepest(items),
+        Kind::List(items) | Kind::And(items) | Kind::Or(items) | Kind::Join(items) => {
+            deepest(items)
+        }
+        Kind::Map(entries) => entries.iter().map(|entry| deepest(entry)).max().unwrap_or(0),
         Kind::Index(pair) | Kind::Binary(_, pair) => deepest(pair.as_slice()),
         Kind::Choice(three) => deepest(three.as_slice()),
         Kind::Call(receiver, _, arguments) => {

@@ -10,8 +10,8 @@ pub(crate) const DEFAULT_PRIORITY: i64 = 100;
 
 const MAX_ID_CHARS: usize = 128;
 const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
-const RULE_KEYS: [&str; 7] =
-    ["id", "condition", "action", "priority", "description", "reason", "examples"];
+const RULE_KEYS: [&str; 8] =
+    ["id", "condition", "action", "priority", "description", "reason", "log", "examples"];
 const ACTIONS: [&str; 4] = ["allow", "block", "ask", "deny"];
 
 /// A rule file as it is written.
@@ -31,6 +31,7 @@ pub(crate) struct RawRule {
     pub(crate) priority: i64,
     pub(crate) description: String,
     pub(crate) reason: String,
+    pub(crate) log: bool,
     pub(crate) matches: Vec<Node>,
     pub(crate) no_match: Vec<Node>,
 }
@@ -131,7 +132,7 @@ impl Reader<'_> {
         let (mut id, mut condition, mut action) = (None, None, None);
         let (mut missing, mut priority) = (vec!["id", "condition", "action"], DEFAULT_PRIORITY);
         let (mut description, mut reason) = (String::new(), String::new());
-        let mut examples = (Vec::new(), Vec::new());
+        let (mut log, mut examples) = (true, (Vec::new(), Vec::new()));
         for (key, node) in entries {
             missing.retain(|name| *name != key.text);
             match key.text.as_str() {
@@ -141,6 +142,7 @@ impl Reader<'_> {
                 "priority" => priority = self.priority(&node),
                 "description" => description = self.string(&key, node)?.value,
                 "reason" => reason = self.string(&key, node)?.value,
+                "log" => log = self.log(&node),
                 _ => examples = self.examples(node),
             }
         }
@@ -158,6 +160,7 @@ impl Reader<'_> {
             priority,
             description,
             reason,
+            log,
             matches,
             no_match,
         })
@@ -205,6 +208,16 @@ impl Reader<'_> {
             ref other => {
                 self.expected(node.at, "`priority`", "a whole number", other);
                 DEFAULT_PRIORITY
+            }
+        }
+    }
+
+    fn log(&mut self, node: &Node) -> bool {
+        match node.value {
+            Value::Bool(value) => value,
+            ref other => {
+                self.expected(node.at, "`log`", "true or false", other);
+                true
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::definitions::{Variable, VariableKind};
 use super::{Checker, Failure, mismatch};
-use crate::compile::{Bool, Int, Loop, Str, TextTest, Typed};
+use crate::compile::{Bool, Int, List, Loop, Plain, PlainKind, Str, Strings, TextTest};
+use crate::compile::{Typed, Value};
 use crate::error::Problem;
 use crate::eval::MAX_LOOPS;
 use crate::functions::{Glob, HostPattern, Network, Pattern};
@@ -82,7 +84,8 @@ impl Checker {
                 return self.size(receiver);
             }
             "exists" => {
-                return Ok(Typed::Bool(Bool::Exists(self.each(receiver, name, arguments)?)));
+                let each = self.each(receiver, name, arguments)?;
+                return Ok(Typed::Bool(as_membership(&each).unwrap_or(Bool::Exists(each))));
             }
             "all" => return Ok(Typed::Bool(Bool::All(self.each(receiver, name, arguments)?))),
             function if FUNCTIONS.contains(&function) => {
@@ -133,6 +136,14 @@ impl Checker {
     /// A fact is there when it is not its zero value; a map entry is there when the map has the
     /// key, whatever it holds.
     fn has(&mut self, subject: &Expr) -> Result<Typed, Failure> {
+        if let Kind::Field(base, field) = &subject.kind
+            && let Kind::Map(_) = base.kind
+            && let Typed::Table(table) = self.lower(base)?
+        {
+            let key = Typed::Str(Str::Literal(field.text.as_str().into()));
+            let key = super::compare::key(field.span, key, &table.keys)?;
+            return Ok(Typed::Bool(Bool::InKeys(Box::new(key), table.keys)));
+        }
         let empty: Arc<str> = "".into();
         Ok(Typed::Bool(match self.lower(subject)? {
             Typed::Str(Str::Entry(map, key)) => Bool::HasKey(map, *key),
@@ -151,6 +162,16 @@ impl Checker {
             Typed::Str(text) => Ok(Typed::Int(Int::SizeOfText(text))),
             Typed::Strings(list) => Ok(Typed::Int(Int::SizeOfList(list))),
             Typed::Map(map) => Ok(Typed::Int(Int::SizeOfMap(map))),
+            Typed::Ints(list) => Ok(Typed::Int(Int::Literal(count(list.len())))),
+            Typed::Plains(list) => Ok(Typed::Int(Int::Literal(count(list.len())))),
+            Typed::Nothing => Ok(Typed::Int(Int::Literal(0))),
+            Typed::Table(table) => Ok(Typed::Int(Int::Literal(count(table.keys.len())))),
+            Typed::Plain(Plain::Literal(Value::Bytes(bytes))) => {
+                Ok(Typed::Int(Int::Literal(count(bytes.len()))))
+            }
+            Typed::Plain(plain) if plain.kind() == PlainKind::Bytes => {
+                Ok(Typed::Int(Int::SizeOfBytes(plain)))
+            }
             other => {
                 let message = format!("{} has no size", other.name());
                 Err(Problem::new(subject.span, message).into())
@@ -166,8 +187,10 @@ impl Checker {
             return Err(Problem::new(variable.span, message).hint(hint).into());
         };
         let over = match self.lower(over)? {
-            Typed::Strings(list) => list,
-            other => return Err(mismatch(over.span, "a list of strings", &other).into()),
+            Typed::Strings(list) => List::Strings(list),
+            Typed::Ints(list) => List::Ints(list),
+            Typed::Plains(list) => List::Plains(list),
+            other => return Err(mismatch(over.span, "a list", &other).into()),
         };
         let slot = self.variables.len();
         if slot >= MAX_LOOPS {
@@ -178,11 +201,32 @@ impl Checker {
             let message = format!("`{variable_name}` is a fact and cannot be a variable");
             return Err(Problem::new(variable.span, message).into());
         }
-        self.variables.push(variable_name.clone());
+        let variable = Variable { name: variable_name.clone(), kind: VariableKind::of(&over) };
+        self.variables.push(variable);
         let body = self.bool(body);
         self.variables.pop();
         Ok(Loop { over, slot, body: Box::new(body?) })
     }
+}
+
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// `list.exists(x, x == 'a')` is `'a' in list`, which the index knows.
+fn as_membership(each: &Loop) -> Option<Bool> {
+    let List::Strings(list @ Strings::Fact(..)) = &each.over else { return None };
+    let Bool::CompareStr(Operator::Eq, a, b) = &*each.body else { return None };
+    let text = match (a, b) {
+        (Str::Variable(slot), text @ Str::Literal(_))
+        | (text @ Str::Literal(_), Str::Variable(slot))
+            if *slot == each.slot =>
+        {
+            text
+        }
+        _ => return None,
+    };
+    Some(Bool::InStrings(text.clone(), list.clone()))
 }
 
 /// The arguments, if there are as many as the function takes.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Failure;
-use crate::compile::{Bool, Typed};
+use crate::compile::{Bool, Int, List, Plain, PlainKind, Str, Typed};
 use crate::error::{Problem, Span};
 use crate::parse::parse;
 
@@ -11,6 +11,7 @@ use crate::parse::parse;
 const MAX_CHAIN: usize = 64;
 
 /// A definition as it is written.
+#[derive(Clone, Debug)]
 pub(crate) struct DefinitionText {
     pub(crate) name: String,
     pub(crate) text: String,
@@ -25,10 +26,45 @@ pub(crate) struct Checker {
     /// Problems inside definitions, by definition.
     problems: Vec<(usize, Problem)>,
     /// Loop variables in scope, by slot.
-    pub(super) variables: Vec<String>,
+    pub(super) variables: Vec<Variable>,
     pub(super) depth: usize,
     pub(super) deepest: usize,
     pub(super) cost: u64,
+}
+
+/// A loop variable in scope.
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) kind: VariableKind,
+}
+
+/// What a loop variable holds.
+pub(super) enum VariableKind {
+    Str,
+    Int,
+    Plain(PlainKind),
+}
+
+impl VariableKind {
+    /// The type of a list's items.
+    pub(super) fn of(list: &List) -> Self {
+        match list {
+            List::Strings(_) => Self::Str,
+            List::Ints(_) => Self::Int,
+            List::Plains(items) => Self::Plain(items.first().map_or(PlainKind::Null, Plain::kind)),
+        }
+    }
+}
+
+impl Variable {
+    /// Its value, which stands in this slot.
+    pub(super) fn read(&self, slot: usize) -> Typed {
+        match self.kind {
+            VariableKind::Str => Typed::Str(Str::Variable(slot)),
+            VariableKind::Int => Typed::Int(Int::Variable(slot)),
+            VariableKind::Plain(kind) => Typed::Plain(Plain::Variable(slot, kind)),
+        }
+    }
 }
 
 enum State {

@@ -14,8 +14,9 @@ fn engine(files: &[(&str, &str)]) -> Engine {
 fn decide(files: &[(&str, &str)]) -> (Verdict, String, String) {
     let facts = Facts { target: "/x".into(), ..Facts::default() };
     let decision = engine(files).decide(&facts);
+    let reason = decision.reason(&facts).into_owned();
     let id = decision.rule.map(|rule| rule.id.clone()).unwrap_or_default();
-    (decision.verdict, id, decision.reason)
+    (decision.verdict, id, reason)
 }
 
 #[test]
@@ -91,4 +92,16 @@ fn allow_all_allows() {
         (decision.verdict, decision.rule.unwrap().id.as_str()),
         (Verdict::Allow, "allow-all")
     );
+}
+
+#[test]
+fn a_rule_may_keep_its_refusals_quiet() {
+    let rules = "  - { id: a, condition: \"target == 'x'\", action: block, log: false }\n  \
+                 - { id: b, condition: true, action: block }\n";
+    let engine = engine(&[("a", rules)]);
+    let announced = |target: &str| {
+        engine.decide(&Facts { target: target.into(), ..Facts::default() }).is_announced()
+    };
+    assert!(!announced("x") && announced("y"));
+    assert!(Engine::load(&[]).unwrap().decide(&Facts::default()).is_announced());
 }

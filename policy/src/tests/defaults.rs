@@ -325,7 +325,8 @@ fn everything_else_is_refused() {
 
 #[test]
 fn a_refusal_names_its_rule_and_a_sentence() {
-    let decision = engine().decide(&file("/root/.ssh/id_rsa", "read"));
-    assert_eq!(decision.rule.unwrap().id, "refuse-ssh-keys");
-    assert_eq!(decision.reason, "SSH keys and configuration stay out of an agent's reach.");
+    let facts = file("/root/.ssh/id_rsa", "read");
+    let decision = engine().decide(&facts);
+    assert_eq!(decision.rule.as_ref().unwrap().id, "refuse-ssh-keys");
+    assert_eq!(decision.reason(&facts), "SSH keys and configuration stay out of an agent's reach.");
 }

@@ -7,7 +7,16 @@ fn show(expr: &Expr) -> String {
     match &expr.kind {
         Kind::Bool(value) => value.to_string(),
         Kind::Int(value) => value.to_string(),
+        Kind::Null => "null".to_owned(),
+        Kind::Uint(value) => format!("{value}u"),
+        Kind::Double(value) => format!("{value:?}"),
         Kind::Str(value) => format!("{value:?}"),
+        Kind::Bytes(value) => format!("b{:?}", String::from_utf8_lossy(value)),
+        Kind::Map(entries) => {
+            let entries: Vec<_> = entries.iter().map(|entry| all(entry)).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Kind::Join(items) => format!("(+ {})", all(items)),
         Kind::List(items) => format!("[{}]", all(items)),
         Kind::Name(name) => name.clone(),
         Kind::Definition(name) => format!("${name}"),
@@ -39,6 +48,11 @@ fn precedence_is_that_of_cel() {
         ("l.exists(x, x == 'a')", "(exists l x (Eq x \"a\"))"),
         ("under(target, '/w') && $d", "(&& (under target \"/w\") $d)"),
         ("a && b && c && d", "(&& a b c d)"),
+        ("a + b + c == d", "(Eq (+ a b c) d)"),
+        ("a in b + [c]", "(In a (+ b [c]))"),
+        ("{'a': 1, 'b': x ? y : z,}['a']", "(index {\"a\" 1, \"b\" (? x y z)} \"a\")"),
+        ("[1u, 1.5, -2.5, b'x', null]", "[1u 1.5 -2.5 b\"x\" null]"),
+        ("-9223372036854775808", "-9223372036854775808"),
     ] {
         assert_eq!(show(&parse(text).unwrap()), tree, "{text}");
     }
@@ -54,7 +68,12 @@ fn mistakes_are_named_where_they_stand() {
         ("a b", 2, "expected the end of the condition or an operator, found `b`"),
         ("f(a b)", 4, "expected `,`, found `b`"),
         ("a.'b'", 2, "expected a name, found a string"),
-        ("x == null", 5, "no fact is ever null"),
+        ("x - 1", 2, "expected the end of the condition or an operator, found `-`"),
+        ("9223372036854775808", 0, "`9223372036854775808` is not a number that fits 64 bits"),
+        ("-9223372036854775809", 0, "`-9223372036854775809` is not a number that fits 64 bits"),
+        ("{'a' 1}", 5, "expected `:`, found `1`"),
+        ("-1u", 1, "expected a number after `-`, found `1u`"),
+        ("for == 1", 0, "`for` is a reserved word of CEL"),
         ("-'a'", 1, "expected a number after `-`, found a string"),
     ] {
         let problem = parse(text).unwrap_err();
@@ -76,6 +95,7 @@ fn depth_is_bounded_at_64_in_every_direction() {
         deep("", "a", ".b", 64),
         deep("", "a", "[0]", 64),
         deep("[", "a", "]", 64),
+        deep("{1: ", "a", "}", 64),
         deep("a ? b : ", "c", "", 64),
         deep("f(", "a", ")", 64),
         deep("", "a", " == a", 64),
@@ -103,7 +123,7 @@ proptest! {
         words in prop::collection::vec(
             prop::sample::select(vec![
                 "a", ".", "(", ")", "[", "]", "'s'", "1", "-", "!", "&&", "||", "?", ":", "==",
-                "in", ",", "$d", "exists", "r'", "\\", "0x", "\u{e9}",
+                "in", ",", "$d", "{", "}", "+", "1u", "1.5", "b'x'", "null", "'''", "exists", "r'", "\\", "0x", "\u{e9}",
             ]),
             0..40,
         )

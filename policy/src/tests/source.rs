@@ -49,6 +49,7 @@ fn wrong_shapes_are_refused_with_place_and_nearest_name() {
         rule_error("priority: high"),
         "5:15: `priority` must be a whole number, here is a text"
     );
+    assert_eq!(rule_error("log: loud"), "5:10: `log` must be true or false, here is a text");
     assert_eq!(rule_error("action: [a]"), "5:13: `action` must be a text, here is a list");
     assert_eq!(
         first_error("rules: []\n"),

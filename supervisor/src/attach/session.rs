@@ -205,6 +205,7 @@ fn describe(record: &mut DecisionRecord, judgement: &Judgement) {
     record.rule_origin.clone_from(&judgement.origin);
     record.reason.clone_from(&judgement.reason);
     record.errors.clone_from(&judgement.errors);
+    record.quiet = judgement.quiet;
     if let Some(Question { facts, object }) = &judgement.question {
         facts.action_type.as_str().clone_into(&mut record.action_type);
         record.operation.clone_from(&facts.file.operation);

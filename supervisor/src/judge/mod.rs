@@ -21,6 +21,8 @@ pub(crate) struct Judgement {
     pub(crate) origin: Option<String>,
     pub(crate) reason: String,
     pub(crate) errors: Vec<String>,
+    /// Recorded, but not announced: the rule says `log: false`.
+    pub(crate) quiet: bool,
     /// The question that decided: the refused one, else the first.
     pub(crate) question: Option<Question>,
 }
@@ -33,6 +35,7 @@ impl Judgement {
             origin: None,
             reason: reason.to_owned(),
             errors: Vec::new(),
+            quiet: false,
             question,
         }
     }
@@ -69,13 +72,16 @@ pub(crate) fn judge(
     let mut allowed = None;
     for question in questions {
         let decision = engine.decide(&question.facts);
+        let reason = decision.reason(&question.facts).into_owned();
+        let quiet = !decision.is_announced();
         errors.extend(decision.errors);
         let judgement = Judgement {
             verdict: decision.verdict,
             origin: decision.rule.as_ref().map(|rule| format!("{}:{}", rule.file, rule.line)),
             rule: decision.rule.map(|rule| rule.id.to_string()),
-            reason: decision.reason,
+            reason,
             errors: errors.clone(),
+            quiet,
             question: Some(question.clone()),
         };
         if !judgement.allows() {

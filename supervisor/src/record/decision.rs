@@ -66,6 +66,9 @@ pub(crate) struct DecisionRecord {
     pub(crate) reason: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) errors: Vec<String>,
+    /// The rule keeps its refusals off the screen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) quiet: bool,
     pub(crate) latency_us: LatencySplit,
     pub(crate) mode: String,
 }

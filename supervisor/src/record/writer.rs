@@ -129,9 +129,10 @@ impl Recorder {
         room: Option<&Room<'_>>,
     ) -> Result<u64, LogError> {
         let refused = record.decision != "allow" && record.decision != "none";
+        let announced = refused && !record.quiet;
         let line = self.write("decision", record, room.map_or(0, |room| room.bytes))?;
         let seq = line.seq;
-        if refused {
+        if announced {
             let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(notices) = notices.as_ref() {
                 // A slow reader misses lines on the screen, never in the log.
