@@ -14,6 +14,7 @@ mod eval;
 mod examples;
 mod explain;
 mod facts;
+mod format;
 mod functions;
 mod guard;
 mod index;
@@ -33,4 +34,5 @@ pub use facts::{
     ActionType, Agent, Container, Exec, Facts, File, Http, Network, Process, Run, Session, Source,
     UnknownName,
 };
+pub use format::format;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};

@@ -9,8 +9,8 @@ use crate::yaml::{At, Key, Node, Value, read};
 pub(crate) const DEFAULT_PRIORITY: i64 = 100;
 
 const MAX_ID_CHARS: usize = 128;
-const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
-const RULE_KEYS: [&str; 7] =
+pub(crate) const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
+pub(crate) const RULE_KEYS: [&str; 7] =
     ["id", "condition", "action", "priority", "description", "reason", "examples"];
 const ACTIONS: [&str; 4] = ["allow", "block", "ask", "deny"];
 
