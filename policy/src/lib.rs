@@ -21,6 +21,8 @@ mod index;
 mod lex;
 mod load;
 mod parse;
+mod reference;
+mod schema;
 mod source;
 mod vocabulary;
 mod yaml;
@@ -36,3 +38,5 @@ pub use facts::{
 };
 pub use format::format;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
+pub use reference::{FactDoc, facts_reference};
+pub use schema::schema;
