@@ -14,6 +14,7 @@ mod eval;
 mod examples;
 mod explain;
 mod facts;
+mod format;
 mod functions;
 mod guard;
 mod index;
@@ -21,6 +22,8 @@ mod lex;
 mod load;
 mod near_miss;
 mod parse;
+mod reference;
+mod schema;
 mod source;
 mod vocabulary;
 mod yaml;
@@ -34,5 +37,8 @@ pub use facts::{
     ActionType, Agent, Container, Exec, Facts, File, Http, Network, Process, Run, Session, Source,
     UnknownName,
 };
+pub use format::format;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
 pub use near_miss::NearMiss;
+pub use reference::{FactDoc, facts_reference};
+pub use schema::schema;

@@ -8,11 +8,12 @@ use crate::yaml::{At, Key, Node, Value, read};
 /// Priority of a rule that names none.
 pub(crate) const DEFAULT_PRIORITY: i64 = 100;
 
-const MAX_ID_CHARS: usize = 128;
-const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
-const RULE_KEYS: [&str; 8] =
+pub(crate) const MAX_ID_CHARS: usize = 128;
+pub(crate) const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
+pub(crate) const RULE_KEYS: [&str; 8] =
     ["id", "condition", "action", "priority", "description", "reason", "log", "examples"];
-const ACTIONS: [&str; 4] = ["allow", "block", "ask", "deny"];
+pub(crate) const EXAMPLE_KEYS: [&str; 2] = ["match", "no_match"];
+pub(crate) const ACTIONS: [&str; 4] = ["allow", "block", "ask", "deny"];
 
 /// A rule file as it is written.
 #[derive(Debug, Default)]
@@ -224,7 +225,7 @@ impl Reader<'_> {
 
     fn examples(&mut self, node: Node) -> (Vec<Node>, Vec<Node>) {
         let mut examples = (Vec::new(), Vec::new());
-        let entries = self.entries(node, "`examples`", &["match", "no_match"]);
+        let entries = self.entries(node, "`examples`", &EXAMPLE_KEYS);
         for (key, node) in entries.unwrap_or_default() {
             match node.value {
                 Value::List(items) if key.text == "match" => examples.0 = items,

@@ -32,6 +32,10 @@ pub(crate) struct Fact {
     pub(crate) name: &'static str,
     pub(crate) get: Getter,
     pub(crate) slot: fn(&mut Facts) -> Slot<'_>,
+    /// What it is, as a sentence.
+    pub(crate) doc: &'static str,
+    /// A value of it, as an example in a rule file would have it.
+    pub(crate) example: &'static str,
 }
 
 impl Fact {
@@ -42,23 +46,30 @@ impl Fact {
 }
 
 macro_rules! fact {
-    (Str $($path:ident).+) => {
-        fact!(@ Str, |f| f.$($path).+.as_str(), |f| Slot::Str(&mut f.$($path).+), $($path).+)
+    (Str $($path:ident).+, $($text:literal),+) => {
+        fact!(@ Str, |f| f.$($path).+.as_str(), |f| Slot::Str(&mut f.$($path).+),
+              [$($text),+], $($path).+)
     };
-    (Int $($path:ident).+) => {
-        fact!(@ Int, |f| f.$($path).+, |f| Slot::Int(&mut f.$($path).+), $($path).+)
+    (Int $($path:ident).+, $($text:literal),+) => {
+        fact!(@ Int, |f| f.$($path).+, |f| Slot::Int(&mut f.$($path).+),
+              [$($text),+], $($path).+)
     };
-    (List $($path:ident).+) => {
-        fact!(@ List, |f| f.$($path).+.as_slice(), |f| Slot::List(&mut f.$($path).+), $($path).+)
+    (List $($path:ident).+, $($text:literal),+) => {
+        fact!(@ List, |f| f.$($path).+.as_slice(), |f| Slot::List(&mut f.$($path).+),
+              [$($text),+], $($path).+)
     };
-    (Map $($path:ident).+) => {
-        fact!(@ Map, |f| &f.$($path).+, |f| Slot::Map(&mut f.$($path).+), $($path).+)
+    (Map $($path:ident).+, $($text:literal),+) => {
+        fact!(@ Map, |f| &f.$($path).+, |f| Slot::Map(&mut f.$($path).+),
+              [$($text),+], $($path).+)
     };
-    (@ $kind:ident, $get:expr, $slot:expr, $first:ident $(. $rest:ident)*) => {
+    (@ $kind:ident, $get:expr, $slot:expr, [$doc:literal, $example:literal],
+     $first:ident $(. $rest:ident)*) => {
         Fact {
             name: concat!(stringify!($first) $(, ".", stringify!($rest))*),
             get: Getter::$kind($get),
             slot: $slot,
+            doc: $doc,
+            example: $example,
         }
     };
 }
@@ -69,47 +80,73 @@ pub(crate) static FACTS: [Fact; 37] = [
         name: "source",
         get: Getter::Str(|f| f.source.as_str()),
         slot: |f| Slot::Source(&mut f.source),
+        doc: "The door through which the question came: `kernel` or `api`.",
+        example: "kernel",
     },
     Fact {
         name: "action_type",
         get: Getter::Str(|f| f.action_type.as_str()),
         slot: |f| Slot::Action(&mut f.action_type),
+        doc: "What is asked for: `tool_exec`, `network_call`, `file_access` or `shell_exec`.",
+        example: "file_access",
     },
-    fact!(Str target),
-    fact!(Str agent.name),
-    fact!(Str container.id),
-    fact!(Str container.name),
-    fact!(Str container.image),
-    fact!(Map container.labels),
-    fact!(Str process.exe),
-    fact!(Int process.pid),
-    fact!(Int process.uid),
-    fact!(List process.ancestors),
-    fact!(Str session.id),
-    fact!(Str session.workspace),
-    fact!(Str exec.path),
-    fact!(List exec.argv),
-    fact!(Str exec.cwd),
-    fact!(Str exec.interpreter),
-    fact!(Str run.tool),
-    fact!(List run.args),
-    fact!(List run.flags),
-    fact!(Str run.cwd),
-    fact!(Str file.path),
-    fact!(Str file.operation),
-    fact!(Str file.requested),
-    fact!(List file.flags),
-    fact!(Str network.ip),
-    fact!(Int network.port),
-    fact!(Str network.protocol),
-    fact!(Str network.family),
-    fact!(Str network.class),
-    fact!(Str network.hostname),
-    fact!(Str http.method),
-    fact!(Str http.url),
-    fact!(Str http.host),
-    fact!(Str http.path),
-    fact!(Map metadata),
+    fact!(
+        Str target,
+        "The object of the action: a resolved path, an address or a socket name.",
+        "/workspace/src/main.rs"
+    ),
+    fact!(Str agent.name, "The agent's registered name.", "reviewer"),
+    fact!(Str container.id, "The identifier that the runtime gave the container.", "4f0c2a9b7d1e"),
+    fact!(Str container.name, "The name that a person gave the container.", "build-1"),
+    fact!(Str container.image, "The image that the container was started from.", "debian:13"),
+    fact!(Map container.labels, "Labels of the container, from the runtime.", "{ team: web }"),
+    fact!(Str process.exe, "The running executable of the asking process.", "/usr/bin/git"),
+    fact!(Int process.pid, "The process id, as the supervisor sees it.", "4711"),
+    fact!(Int process.uid, "The user id, as the supervisor sees it.", "1000"),
+    fact!(
+        List process.ancestors,
+        "Executables of the parents, nearest first.",
+        "[/usr/bin/bash, /usr/bin/node]"
+    ),
+    fact!(Str session.id, "The session's identifier.", "s-7f3a"),
+    fact!(Str session.workspace, "The directory that the agent works in.", "/workspace"),
+    fact!(Str exec.path, "The resolved executable that is about to run.", "/usr/bin/git"),
+    fact!(List exec.argv, "Its argument vector, `argv[0]` included.", "[git, push, --force]"),
+    fact!(Str exec.cwd, "The directory that it will start in.", "/workspace"),
+    fact!(
+        Str exec.interpreter,
+        "The interpreter named by a `#!` line, or empty.",
+        "/usr/bin/python3"
+    ),
+    fact!(Str run.tool, "The bare name of the program.", "git"),
+    fact!(List run.args, "Arguments of the command that are not flags.", "[push, origin]"),
+    fact!(List run.flags, "Arguments of the command that are flags.", "[--force]"),
+    fact!(Str run.cwd, "The directory that the command runs in.", "/workspace"),
+    fact!(Str file.path, "The resolved path of the file.", "/workspace/notes.txt"),
+    fact!(
+        Str file.operation,
+        "What is done to the file: `read`, `write`, `create`, `delete`, `rename`, `link` or \
+         `metadata`.",
+        "write"
+    ),
+    fact!(Str file.requested, "The path as the process wrote it.", "../notes.txt"),
+    fact!(List file.flags, "Flags of an open by name, as `append`.", "[append]"),
+    fact!(Str network.ip, "The address about to be reached, normalised.", "93.184.215.14"),
+    fact!(Int network.port, "The port about to be reached, or 0.", "443"),
+    fact!(Str network.protocol, "`tcp`, `udp` or another protocol name.", "tcp"),
+    fact!(Str network.family, "The address family, as `inet`, `inet6` or `unix`.", "inet"),
+    fact!(
+        Str network.class,
+        "Where the address leads: `loopback`, `private`, `link_local`, `metadata`, `multicast`, \
+         `public`, `unix`, `kernel` or `other`.",
+        "public"
+    ),
+    fact!(Str network.hostname, "The host name, where it is known.", "example.com"),
+    fact!(Str http.method, "The HTTP method in capitals.", "GET"),
+    fact!(Str http.url, "The whole URL of the request.", "https://example.com/a"),
+    fact!(Str http.host, "The host of the URL.", "example.com"),
+    fact!(Str http.path, "The path of the URL.", "/a"),
+    fact!(Map metadata, "What an explicit check sent along; untrusted.", "{ ticket: OPS-42 }"),
 ];
 
 /// The fact of that dotted name.

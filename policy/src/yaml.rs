@@ -75,6 +75,8 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Node, Diagnostic> {
         strict_booleans: true,
         reject_unsupported_tags: true,
         with_snippet: false,
+        // Read, they would have to be kept while looking ahead, and only a few would fit.
+        emit_comments: false,
     };
     if let Some(offset) = disguise(text) {
         let message = "directives and binary scalars are refused: rules are read by people";

@@ -98,6 +98,13 @@ fn what_hides_meaning_in_yaml_is_refused() {
 }
 
 #[test]
+fn a_file_may_have_as_many_comments_as_it_likes() {
+    let comments = "  # x\n".repeat(1000);
+    let text = format!("{comments}{HEAD}{comments}definitions:\n{comments}  d: x\n{comments}");
+    assert_eq!(read_file("a.yaml", &text).unwrap().definitions.len(), 1);
+}
+
+#[test]
 fn every_mistake_of_a_file_is_reported() {
     let text = "version: \"1\"\nrules:\n  - id: a\n  - id: ''\n    action: x\n    condition: y\n";
     assert_eq!(read_file("a.yaml", text).unwrap_err().len(), 4);
