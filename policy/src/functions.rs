@@ -49,6 +49,11 @@ impl Pattern {
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text.as_bytes())
     }
+
+    /// Whether it is one of the usual ways to write that anything matches.
+    pub(crate) fn is_everything(&self) -> bool {
+        matches!(self.0.as_str(), "" | ".*" | "^" | "$" | "^.*" | ".*$")
+    }
 }
 
 fn needs_tables(pattern: &str) -> bool {
@@ -91,6 +96,11 @@ impl Glob {
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
         text.starts_with(&*self.prefix) && self.regex.is_match(text.as_bytes())
+    }
+
+    /// Whether any text matches.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.regex.as_str() == r"(?s)\A(?:.*)\z"
     }
 
     /// What every match begins with, if that tells anything apart.

@@ -111,7 +111,7 @@ fn best_of(items: &[Bool]) -> Option<Guard> {
 }
 
 /// The keys of a single test.
-fn keys(node: &Bool) -> Option<Vec<Key>> {
+pub(crate) fn keys(node: &Bool) -> Option<Vec<Key>> {
     match node {
         Bool::Literal(false) => Some(Vec::new()),
         Bool::CompareStr(Operator::Eq, a, b) => {

@@ -19,6 +19,7 @@ mod functions;
 mod guard;
 mod index;
 mod lex;
+mod lint;
 mod load;
 mod near_miss;
 mod parse;
@@ -38,6 +39,7 @@ pub use facts::{
     UnknownName,
 };
 pub use format::format;
+pub use lint::lint;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
 pub use near_miss::NearMiss;
 pub use reference::{FactDoc, facts_reference};
