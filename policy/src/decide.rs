@@ -41,6 +41,18 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether two rules decide alike and say the same, wherever they are written.
+    #[must_use]
+    pub fn says_the_same_as(&self, other: &Rule) -> bool {
+        // The compiled condition too: the same text means something else under other definitions.
+        let meaning = |rule: &Rule| format!("{:?}", rule.matcher);
+        (self.id == other.id && self.action == other.action && self.priority == other.priority)
+            && self.description == other.description
+            && self.reason == other.reason
+            && self.condition == other.condition
+            && meaning(self) == meaning(other)
+    }
+
     /// The sentence that goes with a decision of this rule.
     fn reason(&self) -> String {
         let verb = match self.action {
