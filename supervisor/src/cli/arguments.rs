@@ -130,6 +130,12 @@ pub(super) struct DaemonArguments {
     /// Mode of that socket, in octal
     #[arg(long, value_name = "MODE")]
     pub(super) agent_socket_mode: Option<String>,
+    /// Where operators connect
+    #[arg(long, value_name = "PATH")]
+    pub(super) host_socket: Option<PathBuf>,
+    /// Mode of that socket, in octal
+    #[arg(long, value_name = "MODE")]
+    pub(super) host_socket_mode: Option<String>,
     /// Directory of the decision log
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,

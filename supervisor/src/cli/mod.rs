@@ -13,7 +13,7 @@ use arguments::{Command, DaemonArguments, OperatorArguments};
 
 use crate::config::{Config, Layer};
 
-/// Exit codes: 0 fine, 1 failure, 2 usage.
+/// Exit codes: 0 fine, 1 failure, 2 usage, 3 rules that are wrong.
 const FAILURE: u8 = 1;
 
 /// `outcallctl`.
@@ -42,6 +42,8 @@ pub fn daemon() -> ExitCode {
     let flags = Layer {
         agent_socket: arguments.agent_socket,
         agent_socket_mode: arguments.agent_socket_mode,
+        host_socket: arguments.host_socket,
+        host_socket_mode: arguments.host_socket_mode,
         log: arguments.log,
         rules: (!arguments.rules.is_empty()).then_some(arguments.rules),
         profile: arguments.profile,
