@@ -22,6 +22,11 @@ pub(super) enum Command {
     /// Look into syscall profiles
     #[command(subcommand)]
     Profile(ProfileCommand),
+    /// Show how the daemon is
+    Status(HostArguments),
+    /// Work with rules
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for
@@ -115,6 +120,24 @@ pub(super) enum ProfileFormat {
     Pfc,
     Bpf,
     Json,
+}
+
+/// Commands about rules.
+#[derive(Debug, Subcommand)]
+pub(super) enum RulesCommand {
+    /// Have the daemon read its rules anew; with mistakes the old ones stay, and the exit code is 3
+    Reload(HostArguments),
+}
+
+/// How to reach the daemon.
+#[derive(Args, Debug)]
+pub(super) struct HostArguments {
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The daemon's host socket
+    #[arg(long, value_name = "PATH", env = "OUTCALL_HOST_SOCKET_PATH", default_value = crate::config::HOST_SOCKET)]
+    pub(super) host_socket: PathBuf,
 }
 
 /// The Outcall supervisor: decides every exec, connection and open of the containers it is given.

@@ -1,15 +1,18 @@
 //! The commands: `outcallctl` and the flags of `outcalld`.
 
 mod arguments;
+mod host;
 mod profile;
+mod reload;
 mod run;
+mod status;
 mod tail;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Command, DaemonArguments, OperatorArguments};
+use arguments::{Command, DaemonArguments, OperatorArguments, RulesCommand};
 
 use crate::config::{Config, Layer};
 
@@ -25,6 +28,8 @@ pub fn operator() -> ExitCode {
         Command::Run(run) => run::run(run),
         Command::Tail(tail) => tail::tail(&tail).map(|()| 0),
         Command::Profile(profile) => profile::profile(profile),
+        Command::Status(status) => status::status(&status).map(|()| 0),
+        Command::Rules(RulesCommand::Reload(host)) => reload::reload(&host),
         Command::Completions { shell } => {
             let mut command = OperatorArguments::command();
             clap_complete::generate(shell, &mut command, "outcallctl", &mut std::io::stdout());
