@@ -3,9 +3,11 @@
 
 pub mod machine;
 pub mod raw;
+pub mod served;
 pub mod supervised;
 pub mod twin;
 
 pub use machine::{dist, probe, racy_dist, require_root};
+pub use served::Served;
 pub use supervised::{Finished, Supervised};
 pub use twin::{Twins, both_ways, shell_both_ways};

@@ -62,8 +62,13 @@ impl Supervised {
     /// Under these rules.
     #[must_use]
     pub fn by_rules(text: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
         let mut run = Self::by_default_rules();
-        let path = run.scratch.path().join("rules.yaml");
+        let path = run.rules_file();
+        // A directory of their own: what everybody can write to holds no rules.
+        let directory = run.scratch.path().join("rules");
+        std::fs::create_dir(&directory).expect("a directory for rules");
+        std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).expect("mode");
         std::fs::write(&path, text).expect("rules are written");
         run.rules = Some(path);
         run
@@ -121,6 +126,12 @@ impl Supervised {
     #[must_use]
     pub fn log_directory(&self) -> PathBuf {
         self.scratch.path().join("log")
+    }
+
+    /// The file of its rules, where it has rules of its own.
+    #[must_use]
+    pub fn rules_file(&self) -> PathBuf {
+        self.scratch.path().join("rules/rules.yaml")
     }
 
     /// A directory outside of the workspace.

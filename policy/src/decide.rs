@@ -46,6 +46,21 @@ pub struct Rule {
     pub(crate) reference: Arc<RuleRef>,
 }
 
+impl Rule {
+    /// Whether two rules decide alike and say the same, wherever they are written.
+    #[must_use]
+    pub fn says_the_same_as(&self, other: &Rule) -> bool {
+        // The compiled condition too: the same text means something else under other definitions.
+        let meaning = |rule: &Rule| format!("{:?}", rule.matcher);
+        (self.id == other.id && self.action == other.action && self.priority == other.priority)
+            && self.description == other.description
+            && self.reason == other.reason
+            && self.log == other.log
+            && self.condition == other.condition
+            && meaning(self) == meaning(other)
+    }
+}
+
 impl Engine {
     pub(crate) fn new(
         rules: Vec<Rule>,

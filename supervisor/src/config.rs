@@ -10,8 +10,20 @@ use crate::attach::session::Mode;
 const DEFAULT_FILE: &str = "/etc/outcall/outcalld.toml";
 
 /// Every key of the file.
-const KEYS: &[&str] =
-    &["agent_socket", "agent_socket_mode", "log", "rules", "profile", "mode", "drain_seconds"];
+const KEYS: &[&str] = &[
+    "agent_socket",
+    "agent_socket_mode",
+    "host_socket",
+    "host_socket_mode",
+    "log",
+    "rules",
+    "profile",
+    "mode",
+    "drain_seconds",
+];
+
+/// Where operators reach the daemon when nobody says.
+pub(crate) const HOST_SOCKET: &str = "/run/outcall/host.sock";
 
 /// Why a configuration is no good.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +43,8 @@ pub(crate) enum ConfigError {
 pub(crate) struct Layer {
     pub(crate) agent_socket: Option<PathBuf>,
     pub(crate) agent_socket_mode: Option<String>,
+    pub(crate) host_socket: Option<PathBuf>,
+    pub(crate) host_socket_mode: Option<String>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) rules: Option<Vec<PathBuf>>,
     pub(crate) profile: Option<String>,
@@ -43,6 +57,8 @@ pub(crate) struct Layer {
 pub(crate) struct Config {
     pub(crate) agent_socket: PathBuf,
     pub(crate) agent_socket_mode: u32,
+    pub(crate) host_socket: PathBuf,
+    pub(crate) host_socket_mode: u32,
     pub(crate) log: PathBuf,
     pub(crate) rules: Vec<PathBuf>,
     pub(crate) profile: String,
@@ -70,6 +86,8 @@ impl Layer {
         Self {
             agent_socket: self.agent_socket.or(lower.agent_socket),
             agent_socket_mode: self.agent_socket_mode.or(lower.agent_socket_mode),
+            host_socket: self.host_socket.or(lower.host_socket),
+            host_socket_mode: self.host_socket_mode.or(lower.host_socket_mode),
             log: self.log.or(lower.log),
             rules: self.rules.or(lower.rules),
             profile: self.profile.or(lower.profile),
@@ -79,19 +97,11 @@ impl Layer {
     }
 
     fn into_config(self) -> Result<Config, ConfigError> {
-        let socket_mode = self.agent_socket_mode.unwrap_or_else(|| "0666".to_owned());
-        let agent_socket_mode = u32::from_str_radix(&socket_mode, 8)
-            .ok()
-            .filter(|mode| *mode <= 0o777)
-            .ok_or_else(|| ConfigError::Value {
-                origin: "agent_socket_mode".to_owned(),
-                value: socket_mode.clone(),
-                what: "file mode",
-                hint: "write it in octal, as \"0660\"",
-            })?;
         Ok(Config {
             agent_socket: self.agent_socket.unwrap_or_else(|| "/run/outcall/agent.sock".into()),
-            agent_socket_mode,
+            agent_socket_mode: file_mode("agent_socket_mode", self.agent_socket_mode, "0666")?,
+            host_socket: self.host_socket.unwrap_or_else(|| HOST_SOCKET.into()),
+            host_socket_mode: file_mode("host_socket_mode", self.host_socket_mode, "0600")?,
             log: self.log.unwrap_or_else(|| "/var/log/outcall".into()),
             rules: self.rules.unwrap_or_default(),
             profile: self.profile.unwrap_or_else(|| "default".to_owned()),
@@ -99,6 +109,17 @@ impl Layer {
             drain_seconds: self.drain_seconds.unwrap_or(5),
         })
     }
+}
+
+fn file_mode(origin: &str, given: Option<String>, default: &str) -> Result<u32, ConfigError> {
+    let value = given.unwrap_or_else(|| default.to_owned());
+    let mode = u32::from_str_radix(&value, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| ConfigError::Value {
+        origin: origin.to_owned(),
+        value,
+        what: "file mode",
+        hint: "write it in octal, as \"0660\"",
+    })
 }
 
 /// Reads a mode by name.
@@ -151,6 +172,8 @@ fn from_environment() -> Result<Layer, ConfigError> {
     Ok(Layer {
         agent_socket: variable("OUTCALL_AGENT_SOCKET_PATH").map(PathBuf::from),
         agent_socket_mode: text("OUTCALL_AGENT_SOCKET_MODE"),
+        host_socket: variable("OUTCALL_HOST_SOCKET_PATH").map(PathBuf::from),
+        host_socket_mode: text("OUTCALL_HOST_SOCKET_MODE"),
         log: variable("OUTCALL_LOG").map(PathBuf::from),
         rules: variable("OUTCALL_RULES").map(|paths| std::env::split_paths(&paths).collect()),
         profile: text("OUTCALL_PROFILE"),

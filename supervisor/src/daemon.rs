@@ -1,7 +1,5 @@
 //! The daemon: sockets, signals, privileges.
 
-use std::fs::File;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +11,14 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::api::agent::{Door, NamedFilter, Peer, serve};
+use crate::api::host::{Office, listen};
 use crate::config::Config;
-use crate::judge::rules::Rules;
+use crate::judge::rules::{Rules, Trigger, Watch};
 use crate::record::Recorder;
+
+mod sockets;
+
+use sockets::{Bound, Sockets};
 
 /// What doing a call as somebody else, and checking it, can need. Everything else is dropped.
 const NEEDED: &[Capability] = &[
@@ -35,24 +38,32 @@ const NEEDED: &[Capability] = &[
 
 /// Runs the daemon until SIGTERM.
 pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
+    let started = jiff::Timestamp::now();
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     crate::sys::spawn::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let rules = Arc::new(Rules::load(&config.rules)?);
     let recorder = Arc::new(Recorder::open(&config.log, None)?);
     let profile = load_profile(&config.profile)?;
-    let (_lock, listener) = bind(&config.agent_socket, config.agent_socket_mode)?;
+    let Bound { sockets, agent, host } = Sockets::bind(config)?;
     drop_privileges().context("cannot drop privileges")?;
-    let sealed = sealed_paths(&config.log, Some(&config.agent_socket));
+    let sealed = sealed_paths(&config.log, Some(&config.host_socket));
     let door =
         Arc::new(Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None));
     recorder.control("start", start_record(&rules, config.mode.as_str()))?;
+    let watch = Watch::start(&rules, &recorder);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the API's runtime")?;
+    let office = Arc::new(Office { door: door.clone(), started });
+    let host = {
+        let _inside = runtime.enter();
+        UnixListener::from_std(host)?
+    };
+    runtime.spawn(listen(host, office));
     tracing::info!(socket = %config.agent_socket.display(), "serving");
-    let result = runtime.block_on(accept_until_told(listener, &door, &rules, &recorder));
+    let result = runtime.block_on(accept_until_told(agent, &door));
     door.drain();
     let drained = door.clone();
     let waiting = runtime.spawn_blocking(move || {
@@ -61,7 +72,9 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     });
     let limit = Duration::from_secs(config.drain_seconds);
     let all_gone = runtime.block_on(async { tokio::time::timeout(limit, waiting).await }).is_ok();
-    let _ = std::fs::remove_file(&config.agent_socket);
+    sockets.remove();
+    // No change of rules after the last record.
+    drop(watch);
     recorder.control("stop", stop_record(all_gone))?;
     runtime.shutdown_background();
     result
@@ -96,9 +109,8 @@ pub(crate) fn find_profile(name: &str) -> anyhow::Result<Profile> {
 }
 
 /// What no supervised program may touch.
-pub(crate) fn sealed_paths(log: &Path, socket: Option<&Path>) -> Vec<PathBuf> {
-    let host_socket = socket.and_then(Path::parent).map(|directory| directory.join("host.sock"));
-    std::iter::once(log.to_owned()).chain(host_socket).collect()
+pub(crate) fn sealed_paths(log: &Path, host_socket: Option<&Path>) -> Vec<PathBuf> {
+    std::iter::once(log).chain(host_socket).map(Path::to_owned).collect()
 }
 
 pub(crate) fn start_record(rules: &Rules, mode: &str) -> serde_json::Value {
@@ -118,10 +130,7 @@ pub(crate) fn stop_record(drained: bool) -> serde_json::Value {
 async fn accept_until_told(
     listener: std::os::unix::net::UnixListener,
     door: &Arc<Door>,
-    rules: &Rules,
-    recorder: &Recorder,
 ) -> anyhow::Result<()> {
-    listener.set_nonblocking(true)?;
     let listener = UnixListener::from_std(listener)?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -130,7 +139,7 @@ async fn accept_until_told(
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
-            _ = reload.recv() => reload_rules(rules, recorder),
+            _ = reload.recv() => reload_rules(door.clone()),
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => match stream.peer_cred() {
                     Ok(credentials) => {
@@ -155,42 +164,9 @@ async fn accept_until_told(
     }
 }
 
-fn reload_rules(rules: &Rules, recorder: &Recorder) {
-    match rules.reload() {
-        Ok(generation) => {
-            tracing::info!(generation, "rules reloaded");
-            let digest = rules.current().engine.digest().to_owned();
-            let body =
-                serde_json::json!({ "by": "SIGHUP", "digest": digest, "generation": generation });
-            if let Err(error) = recorder.control("policy_change", body) {
-                tracing::error!(%error, "a change of rules is not on record");
-            }
-        }
-        Err(error) => tracing::error!("rules not reloaded, the old ones stay in force: {error}"),
-    }
-}
-
-/// Binds the agent socket; the lock on its directory says whose it is.
-fn bind(path: &Path, mode: u32) -> anyhow::Result<(File, std::os::unix::net::UnixListener)> {
-    let directory = path.parent().context("the agent socket needs a directory")?;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
-    let lock = File::open(directory)?;
-    if lock.try_lock().is_err() {
-        bail!(
-            "another outcalld owns {}; stop it first, or choose another --agent-socket",
-            path.display()
-        );
-    }
-    // The lock is ours, so a socket that is still there is a dead one's.
-    let _ = std::fs::remove_file(path);
-    let listener = std::os::unix::net::UnixListener::bind(path)
-        .with_context(|| format!("cannot bind {}", path.display()))?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
-    Ok((lock, listener))
+/// Reads files, so it keeps nobody waiting. What comes of it is on record and in the log.
+fn reload_rules(door: Arc<Door>) {
+    tokio::task::spawn_blocking(move || drop(door.rules.reload(Trigger::Hangup, &door.recorder)));
 }
 
 /// Keeps only the capabilities of [`NEEDED`], and gains none ever after.

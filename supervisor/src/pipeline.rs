@@ -10,6 +10,7 @@ use crate::facts::questions;
 use crate::identity::Guise;
 use crate::judge::{Judgement, judge};
 use crate::receive::{Notification, Reply};
+use crate::record::decision::PolicyRecord;
 use crate::record::{LatencySplit, Room};
 use crate::resolve::exec::ExecRequest;
 use crate::resolve::{Failure, Request, Resolved, Unresolved, resolve};
@@ -28,6 +29,8 @@ pub(crate) struct Worker {
 pub(crate) struct Verdict<'s> {
     pub(crate) resolved: Result<Resolved, Failure>,
     pub(crate) judgement: Option<Judgement>,
+    /// The set that judged; another may be in force by now.
+    pub(crate) policy: PolicyRecord,
     pub(crate) answer: Answer,
     pub(crate) latency: LatencySplit,
     /// Kept in the log since before the call was carried out.
@@ -79,7 +82,7 @@ fn settle<'s>(
         let began = Instant::now();
         let questions = questions(&resolved, &session.identity);
         let rules = session.rules.current();
-        let judgement = judge(&rules.engine, &session.guard, &resolved, &questions);
+        let judgement = judge(&rules, &session.guard, &resolved, &questions);
         latency.decide = micros(began);
         let began = Instant::now();
         let room = session.keep_room(&resolved, &judgement);
@@ -95,7 +98,8 @@ fn settle<'s>(
         match attempt {
             Attempt::Done(answer) => {
                 let (resolved, judgement) = (Ok(resolved), Some(judgement));
-                return Ok(Verdict { resolved, judgement, answer, latency, room });
+                let policy = rules.policy();
+                return Ok(Verdict { resolved, judgement, policy, answer, latency, room });
             }
             Attempt::Changed => {}
             Attempt::Postponed => return Err(Unsettled::Postponed),
@@ -124,7 +128,8 @@ fn unresolved<'s>(
         _ => None,
     };
     let latency = LatencySplit { resolve: micros(began), ..LatencySplit::default() };
-    Ok(Verdict { resolved: Err(failure), judgement, answer, latency, room: None })
+    let policy = session.rules.current().policy();
+    Ok(Verdict { resolved: Err(failure), judgement, policy, answer, latency, room: None })
 }
 
 /// Gives the answer and, for an exec, stays until the new program is known to be the judged one.

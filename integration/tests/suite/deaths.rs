@@ -194,7 +194,7 @@ fn a_run_leaves_nothing_behind_but_its_log() {
         let after = places.map(names).map(|n| n.len());
         sockets() <= before.1 && before.0.into_iter().zip(after).all(stays)
     });
-    assert_eq!(names(run.outside()), ["log", "rules.yaml", "workspace"]);
+    assert_eq!(names(run.outside()), ["log", "rules", "workspace"]);
     assert_eq!(names(&run.workspace()).len(), 0);
 }
 

@@ -9,7 +9,6 @@ use crate::judge::rules::Rules;
 use crate::judge::{Guard, Judgement};
 use crate::pipeline::Verdict;
 use crate::receive::Notification;
-use crate::record::decision::PolicyRecord;
 use crate::record::{DecisionRecord, LogError, ObjectRecord, Recorder, Room};
 use crate::resolve::names::text;
 use crate::resolve::{Object, Request, Resolved, Tasks};
@@ -97,7 +96,7 @@ impl Session {
             "workspace": self.identity.workspace,
             "mode": self.mode.as_str(),
             "profile": profile,
-            "policy": self.policy(),
+            "policy": self.rules.current().policy(),
         });
         self.recorder.control("session_begin", body).map(drop)
     }
@@ -164,7 +163,7 @@ impl Session {
             decision: "none".to_owned(),
             errno: verdict.answer.errno().map(errno_name),
             answer: verdict.answer.class.as_str().to_owned(),
-            policy: self.policy(),
+            policy: verdict.policy.clone(),
             latency_us: verdict.latency,
             mode: self.mode.as_str().to_owned(),
             ..DecisionRecord::default()
@@ -191,11 +190,6 @@ impl Session {
             describe(&mut record, judgement);
         }
         self.recorder.decision(record, verdict.room.as_ref())
-    }
-
-    fn policy(&self) -> PolicyRecord {
-        let rules = self.rules.current();
-        PolicyRecord { digest: rules.engine.digest().to_owned(), generation: rules.generation }
     }
 }
 

@@ -22,6 +22,11 @@ pub(super) enum Command {
     /// Look into syscall profiles
     #[command(subcommand)]
     Profile(ProfileCommand),
+    /// Show how the daemon is
+    Status(HostArguments),
+    /// Work with rules
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for
@@ -117,6 +122,24 @@ pub(super) enum ProfileFormat {
     Json,
 }
 
+/// Commands about rules.
+#[derive(Debug, Subcommand)]
+pub(super) enum RulesCommand {
+    /// Have the daemon read its rules anew; with mistakes the old ones stay, and the exit code is 3
+    Reload(HostArguments),
+}
+
+/// How to reach the daemon.
+#[derive(Args, Debug)]
+pub(super) struct HostArguments {
+    /// As JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// The daemon's host socket
+    #[arg(long, value_name = "PATH", env = "OUTCALL_HOST_SOCKET_PATH", default_value = crate::config::HOST_SOCKET)]
+    pub(super) host_socket: PathBuf,
+}
+
 /// The Outcall supervisor: decides every exec, connection and open of the containers it is given.
 #[derive(Debug, Parser)]
 #[command(name = "outcalld", version)]
@@ -130,6 +153,12 @@ pub(super) struct DaemonArguments {
     /// Mode of that socket, in octal
     #[arg(long, value_name = "MODE")]
     pub(super) agent_socket_mode: Option<String>,
+    /// Where operators connect
+    #[arg(long, value_name = "PATH")]
+    pub(super) host_socket: Option<PathBuf>,
+    /// Mode of that socket, in octal
+    #[arg(long, value_name = "MODE")]
+    pub(super) host_socket_mode: Option<String>,
     /// Directory of the decision log
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,

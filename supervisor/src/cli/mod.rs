@@ -1,19 +1,22 @@
 //! The commands: `outcallctl` and the flags of `outcalld`.
 
 mod arguments;
+mod host;
 mod profile;
+mod reload;
 mod run;
+mod status;
 mod tail;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Command, DaemonArguments, OperatorArguments};
+use arguments::{Command, DaemonArguments, OperatorArguments, RulesCommand};
 
 use crate::config::{Config, Layer};
 
-/// Exit codes: 0 fine, 1 failure, 2 usage.
+/// Exit codes: 0 fine, 1 failure, 2 usage, 3 rules that are wrong.
 const FAILURE: u8 = 1;
 
 /// `outcallctl`.
@@ -25,6 +28,8 @@ pub fn operator() -> ExitCode {
         Command::Run(run) => run::run(run),
         Command::Tail(tail) => tail::tail(&tail).map(|()| 0),
         Command::Profile(profile) => profile::profile(profile),
+        Command::Status(status) => status::status(&status).map(|()| 0),
+        Command::Rules(RulesCommand::Reload(host)) => reload::reload(&host),
         Command::Completions { shell } => {
             let mut command = OperatorArguments::command();
             clap_complete::generate(shell, &mut command, "outcallctl", &mut std::io::stdout());
@@ -42,6 +47,8 @@ pub fn daemon() -> ExitCode {
     let flags = Layer {
         agent_socket: arguments.agent_socket,
         agent_socket_mode: arguments.agent_socket_mode,
+        host_socket: arguments.host_socket,
+        host_socket_mode: arguments.host_socket_mode,
         log: arguments.log,
         rules: (!arguments.rules.is_empty()).then_some(arguments.rules),
         profile: arguments.profile,

@@ -16,7 +16,7 @@ use super::arguments::{ModeArgument, RunArguments};
 use crate::api::agent::{Door, Peer, serve};
 use crate::attach::session::Mode;
 use crate::daemon::{load_profile, sealed_paths, start_record};
-use crate::judge::rules::Rules;
+use crate::judge::rules::{Rules, Watch};
 use crate::record::{Recorder, sentence};
 
 mod foreground;
@@ -60,7 +60,10 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     // Before any thread exists: one that left them open would swallow them.
     let signals = foreground::Signals::block()?;
     let printer = notices::print(receive, arguments.json, arguments.log.clone());
+    let watch = Watch::start(&door.rules, &door.recorder);
     let code = supervise(&door, &shim, &arguments.command, &signals);
+    // No change of rules after the last record.
+    drop(watch);
     let _ = door.recorder.control("stop", crate::daemon::stop_record(true));
     // The door holds the sending end; without it the printer has nothing left to wait for.
     door.recorder.close_notices();

@@ -138,6 +138,17 @@ fn control(value: &Value) -> String {
             value.get("refused").and_then(Value::as_u64).unwrap_or_default()
         ),
         "exec_killed" => format!("killed an exec: {}", text("difference")),
+        "policy_change" => format!(
+            "rules changed by {}: {} in force, generation {}",
+            text("by"),
+            value["rules"]["count"],
+            value["generation"]
+        ),
+        "policy_rejected" => format!(
+            "rules not changed by {}: {}",
+            text("by"),
+            text("error").lines().next().unwrap_or_default()
+        ),
         other => other.to_owned(),
     };
     format!("{seq:>6} {} -- {}", time.get(11..23).unwrap_or_default(), printable(&rest))

@@ -11,30 +11,27 @@ use crate::facts::Question;
 pub(crate) struct Guard {
     /// Nothing below may be touched at all.
     sealed: Vec<PathBuf>,
-    /// May be read, never changed.
-    read_only: Vec<PathBuf>,
 }
 
 impl Guard {
-    pub(crate) fn new(sealed: &[PathBuf], read_only: &[PathBuf]) -> Self {
-        let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
-            // A link to the place is as good as the place: both names are kept.
-            let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
-            let found = paths.iter().filter_map(|path| path.canonicalize().ok());
-            written.chain(found).collect()
-        };
-        Self { sealed: real(sealed), read_only: real(read_only) }
+    pub(crate) fn new(sealed: &[PathBuf]) -> Self {
+        // A link to the place is as good as the place: both names are kept.
+        let written = sealed.iter().filter_map(|path| std::path::absolute(path).ok());
+        let found = sealed.iter().filter_map(|path| path.canonicalize().ok());
+        Self { sealed: written.chain(found).collect() }
     }
 
-    /// The first question that must be refused, and why.
+    /// The first question that must be refused, and why. `rules` is where the rules in force were
+    /// read from: it may be read, never changed.
     pub(crate) fn refuses<'q>(
         &self,
+        rules: &[PathBuf],
         questions: &'q [Question],
     ) -> Option<(&'q Question, &'static str)> {
-        questions.iter().find_map(|question| Some((question, self.refusal(question)?)))
+        questions.iter().find_map(|question| Some((question, self.refusal(rules, question)?)))
     }
 
-    fn refusal(&self, question: &Question) -> Option<&'static str> {
+    fn refusal(&self, rules: &[PathBuf], question: &Question) -> Option<&'static str> {
         let facts = &question.facts;
         let path = match facts.action_type {
             ActionType::FileAccess => Path::new(&facts.target),
@@ -49,13 +46,13 @@ impl Guard {
             return Some("a device node would reach a device under any name");
         }
         let changes = facts.file.operation != "read" && facts.action_type == ActionType::FileAccess;
-        if changes && self.read_only.iter().any(|tree| path.starts_with(tree)) {
+        if changes && rules.iter().any(|tree| path.starts_with(tree)) {
             return Some("rules in force cannot be changed by what they govern");
         }
         // Moving a directory above would carry the protected place to a name without protection.
         let moves = matches!(facts.file.operation.as_str(), "rename" | "delete" | "link");
         let above = |tree: &PathBuf| tree.starts_with(path);
-        if moves && self.sealed.iter().chain(&self.read_only).any(above) {
+        if moves && self.sealed.iter().chain(rules).any(above) {
             return Some("a directory that holds Outcall's own files cannot be moved");
         }
         None
@@ -76,8 +73,9 @@ mod tests {
 
     #[test]
     fn the_log_and_what_holds_it_are_out_of_reach() {
-        let guard = Guard::new(&["/var/log/outcall".into()], &["/etc/outcall/rules".into()]);
-        let refused = |operation, target| guard.refuses(&file(operation, target)).is_some();
+        let guard = Guard::new(&["/var/log/outcall".into()]);
+        let rules = [PathBuf::from("/etc/outcall/rules")];
+        let refused = |operation, target| guard.refuses(&rules, &file(operation, target)).is_some();
         assert!(refused("read", "/var/log/outcall/x"));
         assert!(refused("rename", "/var/log"));
         assert!(refused("write", "/etc/outcall/rules/a.yaml"));

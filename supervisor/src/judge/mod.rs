@@ -5,7 +5,8 @@ pub(crate) mod rules;
 
 pub(crate) use guard::Guard;
 
-use policy::{Engine, Verdict};
+use policy::Verdict;
+use rules::Ruleset;
 
 use crate::facts::Question;
 use crate::resolve::{Object, Request, Resolved};
@@ -59,19 +60,19 @@ impl Judgement {
 
 /// Judges a call: what protects Outcall itself first, then the rules. Pure.
 pub(crate) fn judge(
-    engine: &Engine,
+    rules: &Ruleset,
     guard: &Guard,
     resolved: &Resolved,
     questions: &[Question],
 ) -> Judgement {
     let Some(first) = questions.first() else { return without_question(resolved) };
-    if let Some((question, reason)) = guard.refuses(questions) {
+    if let Some((question, reason)) = guard.refuses(&rules.places, questions) {
         return Judgement::builtin(Verdict::Block, "protected", reason, Some(question.clone()));
     }
     let mut errors = Vec::new();
     let mut allowed = None;
     for question in questions {
-        let decision = engine.decide(&question.facts);
+        let decision = rules.engine.decide(&question.facts);
         let reason = decision.reason(&question.facts).into_owned();
         let quiet = !decision.is_announced();
         errors.extend(decision.errors);

@@ -1,28 +1,56 @@
 //! The rules in force: read from files, validated whole, swapped atomically.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod change;
+mod error;
+mod files;
+mod reload;
+mod watch;
+
+pub(crate) use error::RulesError;
+pub(crate) use reload::{ReloadError, Trigger, bounded};
+pub(crate) use watch::Watch;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use policy::{Engine, SourceFile};
+use jiff::Timestamp;
+use policy::Engine;
 
-/// Rules could not be loaded; what was in force stays.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RulesError {
-    #[error("cannot read rules from {path}: {cause}")]
-    Read { path: PathBuf, cause: io::Error },
-    #[error("no rule files (*.yaml, *.yml) in {path}")]
-    Empty { path: PathBuf },
-    #[error("{0}")]
-    Invalid(policy::LoadErrors),
-}
+use crate::record::decision::PolicyRecord;
 
 /// One validated set.
 #[derive(Debug)]
 pub(crate) struct Ruleset {
     pub(crate) engine: Engine,
     pub(crate) generation: u64,
+    /// What it was read from, by the names given and by those found: nobody supervised changes it.
+    pub(crate) places: Vec<PathBuf>,
+}
+
+impl Ruleset {
+    /// How records name the set.
+    pub(crate) fn policy(&self) -> PolicyRecord {
+        PolicyRecord { digest: self.engine.digest().to_owned(), generation: self.generation }
+    }
+}
+
+/// How the last load went.
+#[derive(Clone, Debug)]
+pub(crate) struct LastLoad {
+    /// When the set in force was loaded.
+    pub(crate) loaded_at: Timestamp,
+    /// What is wrong with the files since then, if anything is.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Why the files are not in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    /// The first reload that failed.
+    pub(crate) since: Timestamp,
 }
 
 /// Where rules come from, and the set in force.
@@ -30,14 +58,24 @@ pub(crate) struct Ruleset {
 pub(crate) struct Rules {
     paths: Vec<PathBuf>,
     current: ArcSwap<Ruleset>,
+    last: Mutex<LastLoad>,
+    /// Held over a whole reload: one at a time.
+    reloading: Mutex<()>,
+    watched: AtomicBool,
 }
 
 impl Rules {
     /// Loads from files and directories; with none, the built-in default set.
     pub(crate) fn load(paths: &[PathBuf]) -> Result<Self, RulesError> {
         let engine = read(paths)?;
-        let current = ArcSwap::from_pointee(Ruleset { engine, generation: 1 });
-        Ok(Self { paths: paths.to_vec(), current })
+        let current = Ruleset { engine, generation: 1, places: places(paths) };
+        Ok(Self {
+            paths: paths.to_vec(),
+            current: ArcSwap::from_pointee(current),
+            last: Mutex::new(LastLoad { loaded_at: Timestamp::now(), failure: None }),
+            reloading: Mutex::new(()),
+            watched: AtomicBool::new(false),
+        })
     }
 
     pub(crate) fn current(&self) -> arc_swap::Guard<Arc<Ruleset>> {
@@ -48,58 +86,27 @@ impl Rules {
         &self.paths
     }
 
-    /// Validates everything anew, then swaps. On an error the old set stays.
-    pub(crate) fn reload(&self) -> Result<u64, RulesError> {
-        let engine = read(&self.paths)?;
-        let generation = self.current.load().generation + 1;
-        self.current.store(Arc::new(Ruleset { engine, generation }));
-        Ok(generation)
+    pub(crate) fn last(&self) -> LastLoad {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a change of the files is noticed without being told.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Relaxed)
     }
 }
 
 fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
-    let files = if paths.is_empty() {
-        policy::default_rules()
-    } else {
-        let mut files = Vec::new();
-        for path in paths {
-            read_path(path, &mut files)?;
-        }
-        files
-    };
+    let files = if paths.is_empty() { policy::default_rules() } else { files::gather(paths)? };
     Engine::load(&files).map_err(RulesError::Invalid)
 }
 
-fn read_path(path: &Path, files: &mut Vec<SourceFile>) -> Result<(), RulesError> {
-    let failed = |cause| RulesError::Read { path: path.to_owned(), cause };
-    if !path.metadata().map_err(failed)?.is_dir() {
-        files.push(read_file(path).map_err(failed)?);
-        return Ok(());
-    }
-    let mut found = Vec::new();
-    for entry in path.read_dir().map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        let is_rules = matches!(file.extension().and_then(|e| e.to_str()), Some("yaml" | "yml"));
-        let hidden = file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if is_rules && !hidden {
-            found.push(file);
-        }
-    }
-    if found.is_empty() {
-        return Err(RulesError::Empty { path: path.to_owned() });
-    }
-    found.sort();
-    for file in found {
-        let source = read_file(&file);
-        files.push(source.map_err(|cause| RulesError::Read { path: file.clone(), cause })?);
-    }
-    Ok(())
-}
-
-fn read_file(path: &Path) -> io::Result<SourceFile> {
-    let size = path.metadata()?.len();
-    if size > 1 << 20 {
-        return Err(io::Error::other("a rule file may have 1 MiB at most"));
-    }
-    Ok(SourceFile { name: path.display().to_string(), text: std::fs::read_to_string(path)? })
+/// A link to the place is as good as the place: both names count.
+fn places(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
+    let found = paths.iter().filter_map(|path| path.canonicalize().ok());
+    let mut places: Vec<PathBuf> = written.chain(found).collect();
+    places.sort();
+    places.dedup();
+    places
 }

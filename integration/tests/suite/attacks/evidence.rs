@@ -20,7 +20,8 @@ fn mischief(path: &str, above: &str) -> Vec<String> {
         .map(|line| line.replace('P', path))
         .collect();
     lines.push(format!("mv {above} {above}-moved"));
-    lines.push(format!("rm -rf {above}/log {above}/rules.yaml"));
+    lines.push(format!("rm -rf {above}/log {above}/rules"));
+    lines.push(format!("mv {above}/rules {above}/other; mv {above}/log {above}/other"));
     lines.push(format!(
         "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('{path}/sock')\""
     ));
@@ -55,7 +56,7 @@ fn the_log_of_a_run_is_neither_read_nor_changed() {
 #[test]
 fn the_rules_of_a_run_are_not_changed() {
     let run = Supervised::allowing_all();
-    let rules = run.outside().join("rules.yaml");
+    let rules = run.rules_file();
     let before = std::fs::read(&rules).unwrap();
     let above = run.outside().display().to_string();
     for line in mischief(&rules.display().to_string(), &above) {

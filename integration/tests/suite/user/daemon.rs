@@ -143,7 +143,7 @@ fn a_reload_changes_verdicts_and_broken_rules_change_nothing() {
                    priority: 1\n    description: no\n";
     let (head, tail) = ALLOW_ALL.split_once("rules:\n").unwrap();
     std::fs::write(&rules, format!("{head}rules:\n{refusal}{tail}")).unwrap();
-    assert_eq!(text(&daemon.run("cat file").stdout), "content\n", "not before the signal");
+    // The watcher would see it by itself; the signal is another way to the same reload.
     daemon.signal("-HUP");
     daemon.until("the verdict changes", || text(&daemon.run("cat file").stdout).is_empty());
     std::fs::write(&rules, "version: \"1\"\nrules: [ broken").unwrap();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use seccomp_profiles::Filter;
 
+use crate::api::Refusal;
 use crate::attach::pool::Pool;
 use crate::attach::session::{Identity, Mode, Session};
 use crate::judge::Guard;
@@ -59,19 +60,6 @@ struct Registration {
     supervised: bool,
 }
 
-/// A request that the door turns away.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) status: u16,
-    pub(crate) message: String,
-}
-
-impl Refusal {
-    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
-    }
-}
-
 /// The answer to a check-in.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedIn {
@@ -88,7 +76,7 @@ impl Door {
         sealed: &[PathBuf],
         workspace: Option<String>,
     ) -> Self {
-        let guard = Guard::new(sealed, rules.paths());
+        let guard = Guard::new(sealed);
         Self {
             rules,
             recorder,
@@ -113,6 +101,12 @@ impl Door {
     /// No new sessions from here on.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
+    }
+
+    /// How many sessions run.
+    pub(crate) fn session_count(&self) -> usize {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().filter(|session| !session.has_ended()).count()
     }
 
     /// Blocks until every session has ended.
@@ -245,7 +239,7 @@ impl Door {
 
 /// The container of a process by its control group: the 64 hexadecimal digits that every runtime
 /// puts there.
-fn container_of(pid: i32) -> Option<String> {
+pub(crate) fn container_of(pid: i32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     text.split(|c: char| !c.is_ascii_hexdigit()).find(|word| word.len() == 64).map(str::to_owned)
 }

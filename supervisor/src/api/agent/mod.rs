@@ -5,4 +5,4 @@ mod door;
 mod routes;
 
 pub(crate) use connection::serve;
-pub(crate) use door::{Door, NamedFilter, Peer};
+pub(crate) use door::{Door, NamedFilter, Peer, container_of};

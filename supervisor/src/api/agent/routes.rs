@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Extension, Router};
 use base64::Engine as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::connection::Arrivals;
-use super::door::{Door, Peer, Refusal};
+use super::door::{Door, Peer};
+use crate::api::envelope::{self, Refusal, success};
 
 /// Bodies over this are 413.
 const MAX_BODY: usize = 64 * 1024;
@@ -22,23 +23,10 @@ pub(super) fn router(door: Arc<Door>) -> Router {
         .route("/v1/profile", get(profile))
         .route("/v1/supervise", post(supervise))
         .route("/v1/heartbeat", get(heartbeat))
-        .fallback(|| async { Refusal::new(404, "no such resource").into_response() })
-        .method_not_allowed_fallback(|| async {
-            Refusal::new(405, "that method is not for this resource").into_response()
-        })
+        .fallback(envelope::no_resource)
+        .method_not_allowed_fallback(envelope::no_method)
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
         .with_state(door)
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(json!({ "success": false, "error": self.message }))).into_response()
-    }
-}
-
-fn success(data: Value) -> Response {
-    Json(json!({ "success": true, "data": data })).into_response()
 }
 
 async fn check_in(

@@ -1,0 +1,174 @@
+//! An `outcalld` on sockets of its own, asked with curl.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A daemon that serves.
+#[derive(Debug)]
+pub struct Served {
+    scratch: TempDir,
+    child: Child,
+}
+
+/// What curl got.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub body: Value,
+}
+
+impl Served {
+    /// Under the rules that `prepare` puts into the directory it is given.
+    #[must_use]
+    pub fn with_rules(prepare: impl Fn(&Path)) -> Self {
+        let scratch = scratch();
+        prepare(&scratch.path().join("rules"));
+        let child = command(scratch.path(), "log").spawn().expect("outcalld starts");
+        let served = Self { scratch, child };
+        served.until("the host socket answers", || {
+            std::os::unix::net::UnixStream::connect(served.host_socket()).is_ok()
+        });
+        served
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// A file in the rule directory.
+    #[must_use]
+    pub fn rules(&self, name: &str) -> PathBuf {
+        self.scratch.path().join("rules").join(name)
+    }
+
+    #[must_use]
+    pub fn host_socket(&self) -> PathBuf {
+        self.scratch.path().join("run/host.sock")
+    }
+
+    /// Another daemon on the same sockets, with a log of its own.
+    #[must_use]
+    pub fn second(&self) -> Output {
+        let mut second = command(self.path(), "second-log");
+        second.stderr(Stdio::piped());
+        second.output().expect("outcalld ends")
+    }
+
+    pub fn curl(&self, arguments: &[&str], resource: &str) -> Reply {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "30", "-w", "\n%{http_code}", "--unix-socket"]);
+        curl.arg(self.host_socket()).args(arguments).arg(format!("http://outcall{resource}"));
+        let output = curl.output().expect("curl runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (body, status) = text.rsplit_once('\n').unwrap_or_else(|| panic!("no answer: {text}"));
+        let body = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        Reply { status: status.parse().expect("a status"), body }
+    }
+
+    /// The status of the daemon's rules.
+    pub fn rules_status(&self) -> Value {
+        let reply = self.curl(&[], "/v1/status");
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        reply.body["data"]["rules"].clone()
+    }
+
+    /// The ids of the rules in force.
+    pub fn ids(&self) -> Vec<String> {
+        let reply = self.curl(&[], "/v1/rules");
+        let rules = reply.body["data"]["rules"].as_array().expect("a list");
+        rules.iter().map(|rule| rule["id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    /// A shell script in a session of this daemon. The shim itself knows only the constant socket, so
+    /// it inherits a connection to this one.
+    pub fn session(&self, script: &str) -> Output {
+        let connect = "import os, socket, sys\n\
+            s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n\
+            os.set_inheritable(s.fileno(), True)\n\
+            words = ['run', '--connected', str(s.fileno()), '--', '/bin/sh', '-c', sys.argv[3]]\n\
+            os.execv(sys.argv[2], [sys.argv[2], *words])\n";
+        let mut shim = Command::new("/usr/bin/python3");
+        shim.args(["-c", connect]).arg(self.path().join("run/agent.sock"));
+        shim.arg(crate::dist().join("outcall-agent")).arg(script).current_dir(self.path());
+        shim.stdin(Stdio::null()).output().expect("the shim ends")
+    }
+
+    /// `outcallctl`, told where the host socket is.
+    pub fn operator(&self, words: &[&str]) -> Output {
+        let mut operator = Command::new(crate::dist().join("outcallctl"));
+        operator.args(words).arg("--host-socket").arg(self.host_socket());
+        operator.output().expect("outcallctl runs")
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// The exit code, once it has ended.
+    pub fn end(&mut self) -> Option<i32> {
+        self.child.wait().expect("outcalld ends").code()
+    }
+
+    /// The control records of a kind.
+    #[must_use]
+    pub fn records(&self, kind: &str) -> Vec<Value> {
+        let files = std::fs::read_dir(self.path().join("log")).expect("a log");
+        let texts = files.flatten().map(|file| std::fs::read_to_string(file.path()));
+        let text: String = texts.map(|text| text.expect("readable")).collect();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter(|line| line["type"] == kind).collect()
+    }
+
+    #[track_caller]
+    pub fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < Duration::from_secs(30), "not in time: {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn scratch() -> TempDir {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    std::fs::create_dir(scratch.path().join("rules")).expect("a directory for rules");
+    scratch
+}
+
+/// A start that is expected to fail: the exit code and what was said.
+#[must_use]
+pub fn refused_start(prepare: impl Fn(&Path)) -> (Option<i32>, String) {
+    let scratch = scratch();
+    prepare(&scratch.path().join("rules"));
+    let output =
+        command(scratch.path(), "log").stderr(Stdio::piped()).output().expect("outcalld ends");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn command(scratch: &Path, log: &str) -> Command {
+    let mut command = Command::new(crate::dist().join("outcalld"));
+    for (flag, name) in [
+        ("--rules", "rules"),
+        ("--log", log),
+        ("--agent-socket", "run/agent.sock"),
+        ("--host-socket", "run/host.sock"),
+    ] {
+        command.arg(flag).arg(scratch.join(name));
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
