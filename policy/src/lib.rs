@@ -4,6 +4,7 @@
 //! same rules and the same [`Facts`] give the same [`Decision`] on every machine and on replay.
 #![forbid(unsafe_code)]
 
+mod assign;
 mod check;
 mod compile;
 mod decide;
@@ -19,11 +20,15 @@ mod guard;
 mod index;
 mod lex;
 mod load;
+mod outline;
 mod parse;
 mod source;
+mod stubs;
+mod suite;
 mod vocabulary;
 mod yaml;
 
+pub use assign::{FactError, complete, set_fact};
 pub use decide::{Engine, Rule};
 pub use decision::{Decision, RuleRef, Verdict};
 pub use defaults::default_rules;
@@ -34,3 +39,6 @@ pub use facts::{
     UnknownName,
 };
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
+pub use outline::{Outline, outlines};
+pub use stubs::{NearMiss, format, lint, schema};
+pub use suite::{CaseResult, ExampleResult, Suite, run_examples};
