@@ -13,20 +13,32 @@ pub fn explain(facts: &Facts, decision: &Decision) -> String {
         Verdict::Block => "blocked",
         Verdict::Ask => "held for an operator",
     };
-    let target = facts.target.escape_debug();
+    let target = shown(&facts.target);
     let mut text = format!("{} to {target} is {verb}", facts.action_type);
     match &decision.rule {
         Some(rule) => {
-            let reason = decision.reason.escape_debug();
+            let reason = shown(&decision.reason);
             // Writing into a string cannot fail.
             let _ = write!(text, " by rule {} ({}:{}): {reason}", rule.id, rule.file, rule.line);
         }
         None => text.push_str(": no rule allows it"),
     }
     for error in &decision.errors {
-        let _ = write!(text, "\nwhile deciding: {}", error.escape_debug());
+        let _ = write!(text, "\nwhile deciding: {}", shown(error));
     }
     text
+}
+
+/// Escaped as Rust does it, but for quotes: the text stands in a sentence and not in a literal.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\'' | '"' => shown.push(c),
+            other => shown.extend(other.escape_debug()),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -37,6 +49,7 @@ mod tests {
     #[test]
     fn sentences() {
         let facts = Facts { target: "/x\u{1b}[2J".into(), ..Facts::default() };
+        assert_eq!(shown("it's \"x\"\n"), "it's \"x\"\\n");
         let allowed = explain(&facts, &Engine::allow_all().decide(&facts));
         assert_eq!(
             allowed,
