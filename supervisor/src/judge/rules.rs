@@ -1,6 +1,6 @@
 //! The rules in force: read from files, validated whole, swapped atomically.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,23 +58,29 @@ impl Rules {
 }
 
 fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
-    let files = if paths.is_empty() {
-        policy::default_rules()
-    } else {
-        let mut files = Vec::new();
-        for path in paths {
-            read_path(path, &mut files)?;
-        }
-        files
-    };
-    Engine::load(&files).map_err(RulesError::Invalid)
+    Engine::load(&sources(paths)?).map_err(RulesError::Invalid)
 }
 
-fn read_path(path: &Path, files: &mut Vec<SourceFile>) -> Result<(), RulesError> {
+/// The rule files at these paths, unread as rules; with no path, the built-in ones.
+pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<SourceFile>, RulesError> {
+    if paths.is_empty() {
+        return Ok(policy::default_rules());
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        for file in rule_files(path)? {
+            let source = read_source(&file);
+            files.push(source.map_err(|cause| RulesError::Read { path: file, cause })?);
+        }
+    }
+    Ok(files)
+}
+
+/// The path itself, or the rule files of the directory that it is.
+pub(crate) fn rule_files(path: &Path) -> Result<Vec<PathBuf>, RulesError> {
     let failed = |cause| RulesError::Read { path: path.to_owned(), cause };
     if !path.metadata().map_err(failed)?.is_dir() {
-        files.push(read_file(path).map_err(failed)?);
-        return Ok(());
+        return Ok(vec![path.to_owned()]);
     }
     let mut found = Vec::new();
     for entry in path.read_dir().map_err(failed)? {
@@ -89,17 +95,26 @@ fn read_path(path: &Path, files: &mut Vec<SourceFile>) -> Result<(), RulesError>
         return Err(RulesError::Empty { path: path.to_owned() });
     }
     found.sort();
-    for file in found {
-        let source = read_file(&file);
-        files.push(source.map_err(|cause| RulesError::Read { path: file.clone(), cause })?);
-    }
-    Ok(())
+    Ok(found)
 }
 
-fn read_file(path: &Path) -> io::Result<SourceFile> {
-    let size = path.metadata()?.len();
-    if size > 1 << 20 {
-        return Err(io::Error::other("a rule file may have 1 MiB at most"));
+/// One file with its name.
+pub(crate) fn read_source(path: &Path) -> io::Result<SourceFile> {
+    let text = read_text(std::fs::File::open(path)?)?;
+    Ok(SourceFile { name: path.display().to_string(), text })
+}
+
+/// A whole text within the limit. What has no size beforehand, such as a pipe, has the same limit.
+pub(crate) fn read_text(input: impl io::Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(policy::MAX_FILE_BYTES).unwrap_or(u64::MAX);
+    input.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() > policy::MAX_FILE_BYTES {
+        let message = "a rule file may have 1 MiB at most";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
-    Ok(SourceFile { name: path.display().to_string(), text: std::fs::read_to_string(path)? })
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        io::Error::new(io::ErrorKind::InvalidData, format!("byte {at} is not valid UTF-8"))
+    })
 }
