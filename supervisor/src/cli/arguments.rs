@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(super) mod rules;
+
 /// Supervises what a program runs, reaches and opens, and explains every decision.
 #[derive(Debug, Parser)]
 #[command(name = "outcallctl", version, arg_required_else_help = true)]
@@ -22,6 +24,9 @@ pub(super) enum Command {
     /// Look into syscall profiles
     #[command(subcommand)]
     Profile(ProfileCommand),
+    /// Check, test, format and explain rules
+    #[command(subcommand, after_help = rules::EXIT_CODES)]
+    Rules(rules::RulesCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod profile;
+mod rules;
 mod run;
 mod tail;
 
@@ -13,7 +14,7 @@ use arguments::{Command, DaemonArguments, OperatorArguments};
 
 use crate::config::{Config, Layer};
 
-/// Exit codes: 0 fine, 1 failure, 2 usage.
+/// Exit codes: 0 fine, 1 failure, 2 usage; `rules` has more.
 const FAILURE: u8 = 1;
 
 /// `outcallctl`.
@@ -25,6 +26,7 @@ pub fn operator() -> ExitCode {
         Command::Run(run) => run::run(run),
         Command::Tail(tail) => tail::tail(&tail).map(|()| 0),
         Command::Profile(profile) => profile::profile(profile),
+        Command::Rules(rules) => rules::rules(rules),
         Command::Completions { shell } => {
             let mut command = OperatorArguments::command();
             clap_complete::generate(shell, &mut command, "outcallctl", &mut std::io::stdout());
@@ -71,4 +73,15 @@ fn start_tracing(default: &str) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     let _ =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_do_not_contradict_each_other() {
+        OperatorArguments::command().debug_assert();
+        DaemonArguments::command().debug_assert();
+    }
 }
