@@ -9,6 +9,7 @@ mod exec;
 mod files;
 mod input;
 mod network;
+mod rules;
 mod terminal;
 mod transparency;
 mod user;
