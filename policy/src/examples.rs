@@ -1,5 +1,6 @@
 //! Examples: what a rule's author says it matches, checked whenever the rule is loaded.
 
+use crate::assign::complete;
 use crate::compile::Bool;
 use crate::error::{Diagnostic, did_you_mean};
 use crate::eval::holds;
@@ -42,10 +43,11 @@ pub(crate) fn check_examples(
     diagnostics
 }
 
-struct Mistake {
-    at: At,
-    message: String,
-    hint: Option<String>,
+/// What is wrong with the facts of an example or of a case.
+pub(crate) struct Mistake {
+    pub(crate) at: At,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl Mistake {
@@ -61,7 +63,7 @@ impl Mistake {
 }
 
 /// The facts that an example describes.
-fn facts_of(node: &Node) -> Result<Facts, Mistake> {
+pub(crate) fn facts_of(node: &Node) -> Result<Facts, Mistake> {
     let Value::Map(entries) = &node.value else {
         return Err(Mistake::new(node.at, "an example must be a mapping of facts"));
     };
@@ -76,13 +78,8 @@ fn facts_of(node: &Node) -> Result<Facts, Mistake> {
             }
         }
     }
-    // The doors always set these two from the target; an author need not repeat it.
-    let target = facts.target.clone();
-    match facts.action_type {
-        ActionType::FileAccess if facts.file.path.is_empty() => facts.file.path = target,
-        ActionType::ShellExec if facts.exec.path.is_empty() => facts.exec.path = target,
-        _ => {}
-    }
+    // What follows from the target an author need not repeat.
+    complete(&mut facts);
     Ok(facts)
 }
 

@@ -9,18 +9,18 @@ use crate::{Decision, Facts, NearMiss, Verdict};
 #[must_use]
 pub fn explain(facts: &Facts, decision: &Decision) -> String {
     let verb = decision.verdict.participle();
-    let target = facts.target.escape_debug();
+    let target = shown(&facts.target);
     let mut text = format!("{} to {target} is {verb}", facts.action_type);
     match &decision.rule {
         Some(rule) => {
-            let reason = rule.reason.escape_debug();
+            let reason = shown(&rule.reason);
             // Writing into a string cannot fail.
             let _ = write!(text, " by rule {} ({}:{}): {reason}", rule.id, rule.file, rule.line);
         }
         None => text.push_str(": no rule allows it"),
     }
     for error in &decision.errors {
-        let _ = write!(text, "\nwhile deciding: {}", error.escape_debug());
+        let _ = write!(text, "\nwhile deciding: {}", shown(error));
     }
     text
 }
@@ -33,10 +33,20 @@ pub fn explain_near_miss(miss: &NearMiss) -> String {
         Verdict::Block => "have blocked it",
         Verdict::Ask => "have asked an operator",
     };
-    let (rule, test) = (&miss.rule, miss.test.escape_debug());
-    // A test is quoted as it is written, and quotes need no escape there.
-    let test = test.to_string().replace("\\'", "'").replace("\\\"", "\"");
+    let (rule, test) = (&miss.rule, shown(&miss.test));
     format!("rule {} ({}:{}) would {verb}, had `{test}` held", rule.id, rule.file, rule.line)
+}
+
+/// Escaped as Rust does it, but for quotes: the text stands in a sentence and not in a literal.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\'' | '"' => shown.push(c),
+            other => shown.extend(other.escape_debug()),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -47,6 +57,7 @@ mod tests {
     #[test]
     fn sentences() {
         let facts = Facts { target: "/x\u{1b}[2J".into(), ..Facts::default() };
+        assert_eq!(shown("it's \"x\"\n"), "it's \"x\"\\n");
         let allowed = explain(&facts, &Engine::allow_all().decide(&facts));
         assert_eq!(
             allowed,

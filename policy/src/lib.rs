@@ -4,6 +4,7 @@
 //! same rules and the same [`Facts`] give the same [`Decision`] on every machine and on replay.
 #![forbid(unsafe_code)]
 
+mod assign;
 mod check;
 mod compile;
 mod decide;
@@ -22,13 +23,16 @@ mod lex;
 mod lint;
 mod load;
 mod near_miss;
+mod outline;
 mod parse;
 mod reference;
 mod schema;
 mod source;
+mod suite;
 mod vocabulary;
 mod yaml;
 
+pub use assign::{FactError, complete, set_fact};
 pub use decide::{Engine, Rule};
 pub use decision::{Decision, RuleRef, Verdict};
 pub use defaults::default_rules;
@@ -42,5 +46,7 @@ pub use format::format;
 pub use lint::lint;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
 pub use near_miss::NearMiss;
+pub use outline::{Outline, outlines};
 pub use reference::{FactDoc, facts_reference};
 pub use schema::schema;
+pub use suite::{CaseResult, ExampleResult, Suite, run_examples};

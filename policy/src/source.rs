@@ -47,19 +47,29 @@ pub(crate) struct Text {
 /// Reads one file, and reports everything that is wrong with its shape.
 pub(crate) fn read_file(name: &str, text: &str) -> Result<RawFile, Vec<Diagnostic>> {
     let root = read(name, text).map_err(|diagnostic| vec![diagnostic])?;
-    let mut reader = Reader { name, text, diagnostics: Vec::new() };
+    let mut reader = Reader::new(name, text);
     let file = reader.file(root);
-    if reader.diagnostics.is_empty() { Ok(file) } else { Err(reader.diagnostics) }
+    reader.finish(file)
 }
 
-struct Reader<'a> {
+/// Reads a tree strictly, and collects everything that is wrong with it.
+pub(crate) struct Reader<'a> {
     name: &'a str,
     text: &'a str,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
-    fn report(&mut self, at: At, message: impl Into<String>, hint: Option<String>) {
+impl<'a> Reader<'a> {
+    pub(crate) fn new(name: &'a str, text: &'a str) -> Self {
+        Self { name, text, diagnostics: Vec::new() }
+    }
+
+    /// What was read, if nothing was wrong.
+    pub(crate) fn finish<T>(self, read: T) -> Result<T, Vec<Diagnostic>> {
+        if self.diagnostics.is_empty() { Ok(read) } else { Err(self.diagnostics) }
+    }
+
+    pub(crate) fn report(&mut self, at: At, message: impl Into<String>, hint: Option<String>) {
         let diagnostic = Diagnostic::new(self.name, self.text, at.place, message);
         self.diagnostics.push(diagnostic.with_hint(hint));
     }
@@ -86,7 +96,7 @@ impl Reader<'_> {
         file
     }
 
-    fn version(&mut self, node: &Node) {
+    pub(crate) fn version(&mut self, node: &Node) {
         if node.value != Value::Str("1".to_owned()) {
             let hint = "write `version: \"1\"`, with the quotes".to_owned();
             self.report(node.at, "the version must be the text \"1\"", Some(hint));
@@ -187,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    fn action(&mut self, key: &Key, node: Node) -> Option<Verdict> {
+    pub(crate) fn action(&mut self, key: &Key, node: Node) -> Option<Verdict> {
         let action = self.string(key, node)?;
         match action.value.as_str() {
             "allow" => Some(Verdict::Allow),
@@ -236,7 +246,7 @@ impl Reader<'_> {
         examples
     }
 
-    fn string(&mut self, key: &Key, node: Node) -> Option<Text> {
+    pub(crate) fn string(&mut self, key: &Key, node: Node) -> Option<Text> {
         match node.value {
             Value::Str(value) => Some(Text { value, at: node.at }),
             other => {
@@ -246,7 +256,12 @@ impl Reader<'_> {
         }
     }
 
-    fn entries(&mut self, node: Node, what: &str, known: &[&str]) -> Option<Vec<(Key, Node)>> {
+    pub(crate) fn entries(
+        &mut self,
+        node: Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Vec<(Key, Node)>> {
         let Value::Map(mut entries) = node.value else {
             self.expected(node.at, what, "a mapping", &node.value);
             return None;
@@ -264,7 +279,7 @@ impl Reader<'_> {
         Some(entries)
     }
 
-    fn expected(&mut self, at: At, what: &str, wanted: &str, found: &Value) {
+    pub(crate) fn expected(&mut self, at: At, what: &str, wanted: &str, found: &Value) {
         self.report(at, format!("{what} must be {wanted}, here is {}", found.name()), None);
     }
 }

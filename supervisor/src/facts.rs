@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use policy::{ActionType, Facts, Source};
+use policy::{ActionType, Facts, Run, Source};
 
 use crate::attach::session::Identity;
 use crate::resolve::names::text;
@@ -105,12 +105,19 @@ fn program_facts(
     facts.exec.argv = argv.to_vec();
     facts.exec.cwd = cwd.to_owned();
     facts.exec.interpreter = interpreter.to_owned();
-    facts.run.tool = facts.target.rsplit('/').next().unwrap_or_default().to_owned();
-    let arguments = argv.get(1..).unwrap_or_default();
-    facts.run.flags = arguments.iter().filter(|word| word.starts_with('-')).cloned().collect();
-    facts.run.args = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
-    facts.run.cwd = cwd.to_owned();
+    facts.run = command(&facts.target, argv, cwd);
     Question { facts, object: object.clone() }
+}
+
+/// A program and its arguments as a person would write the command.
+pub(crate) fn command(path: &str, argv: &[String], cwd: &str) -> Run {
+    let arguments = argv.get(1..).unwrap_or_default();
+    Run {
+        tool: path.rsplit('/').next().unwrap_or_default().to_owned(),
+        flags: arguments.iter().filter(|word| word.starts_with('-')).cloned().collect(),
+        args: arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect(),
+        cwd: cwd.to_owned(),
+    }
 }
 
 /// What an open does, in one word.
@@ -152,8 +159,7 @@ fn network(base: &Facts, socket: &Socket, destination: &Destination) -> Option<Q
     .to_owned();
     let (target, family, class) = match &destination.address {
         Address::Ip { ip, port, .. } => {
-            // The unspecified address reaches this very host.
-            let ip = if ip.is_unspecified() { loopback_of(*ip) } else { *ip };
+            let ip = reached(*ip);
             network.ip = ip.to_string();
             network.port = i64::from(*port);
             let target = match ip {
@@ -184,10 +190,12 @@ fn network(base: &Facts, socket: &Socket, destination: &Destination) -> Option<Q
     Some(Question { facts, object: destination.object.clone() })
 }
 
-fn loopback_of(ip: IpAddr) -> IpAddr {
+/// The address that is reached: the unspecified one is this very host.
+pub(crate) fn reached(ip: IpAddr) -> IpAddr {
     match ip {
-        IpAddr::V4(_) => IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
-        IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        IpAddr::V4(v4) if v4.is_unspecified() => IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        IpAddr::V6(v6) if v6.is_unspecified() => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        other => other,
     }
 }
 

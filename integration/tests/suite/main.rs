@@ -10,6 +10,7 @@ mod files;
 mod input;
 mod network;
 mod reload;
+mod rules;
 mod terminal;
 mod transparency;
 mod user;

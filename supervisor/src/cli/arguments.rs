@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(super) mod rules;
+
 /// Supervises what a program runs, reaches and opens, and explains every decision.
 #[derive(Debug, Parser)]
 #[command(name = "outcallctl", version, arg_required_else_help = true)]
@@ -24,9 +26,9 @@ pub(super) enum Command {
     Profile(ProfileCommand),
     /// Show how the daemon is
     Status(HostArguments),
-    /// Work with rules
-    #[command(subcommand)]
-    Rules(RulesCommand),
+    /// Check, test, format and explain rules
+    #[command(subcommand, after_help = rules::EXIT_CODES)]
+    Rules(rules::RulesCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for
@@ -120,13 +122,6 @@ pub(super) enum ProfileFormat {
     Pfc,
     Bpf,
     Json,
-}
-
-/// Commands about rules.
-#[derive(Debug, Subcommand)]
-pub(super) enum RulesCommand {
-    /// Have the daemon read its rules anew; with mistakes the old ones stay, and the exit code is 3
-    Reload(HostArguments),
 }
 
 /// How to reach the daemon.

@@ -4,6 +4,7 @@ mod arguments;
 mod host;
 mod profile;
 mod reload;
+mod rules;
 mod run;
 mod status;
 mod tail;
@@ -12,11 +13,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Command, DaemonArguments, OperatorArguments, RulesCommand};
+use arguments::{Command, DaemonArguments, OperatorArguments};
 
 use crate::config::{Config, Layer};
 
-/// Exit codes: 0 fine, 1 failure, 2 usage, 3 rules that are wrong.
+/// Exit codes: 0 fine, 1 failure, 2 usage; `rules` has more.
 const FAILURE: u8 = 1;
 
 /// `outcallctl`.
@@ -29,7 +30,7 @@ pub fn operator() -> ExitCode {
         Command::Tail(tail) => tail::tail(&tail).map(|()| 0),
         Command::Profile(profile) => profile::profile(profile),
         Command::Status(status) => status::status(&status).map(|()| 0),
-        Command::Rules(RulesCommand::Reload(host)) => reload::reload(&host),
+        Command::Rules(rules) => rules::rules(rules),
         Command::Completions { shell } => {
             let mut command = OperatorArguments::command();
             clap_complete::generate(shell, &mut command, "outcallctl", &mut std::io::stdout());
@@ -78,4 +79,15 @@ fn start_tracing(default: &str) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     let _ =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_do_not_contradict_each_other() {
+        OperatorArguments::command().debug_assert();
+        DaemonArguments::command().debug_assert();
+    }
 }

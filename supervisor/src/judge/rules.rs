@@ -7,6 +7,7 @@ mod reload;
 mod watch;
 
 pub(crate) use error::RulesError;
+pub(crate) use files::is_rule_name;
 pub(crate) use reload::{ReloadError, Trigger, bounded};
 pub(crate) use watch::Watch;
 
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
-use policy::Engine;
+use policy::{Engine, SourceFile};
 
 use crate::record::decision::PolicyRecord;
 
@@ -97,8 +98,12 @@ impl Rules {
 }
 
 fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
-    let files = if paths.is_empty() { policy::default_rules() } else { files::gather(paths)? };
-    Engine::load(&files).map_err(RulesError::Invalid)
+    Engine::load(&sources(paths)?).map_err(RulesError::Invalid)
+}
+
+/// The rule files at these paths, unread as rules; with no path, the built-in ones.
+pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<SourceFile>, RulesError> {
+    if paths.is_empty() { Ok(policy::default_rules()) } else { files::gather(paths) }
 }
 
 /// A link to the place is as good as the place: both names count.

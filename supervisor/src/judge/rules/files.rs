@@ -40,7 +40,7 @@ pub(super) fn gather(paths: &[PathBuf]) -> Result<Vec<SourceFile>, RulesError> {
 
 /// Whether a name in a rule directory is that of a rule file. Editors' own files are hidden
 /// (`.x.swp`, `.#x`) or end otherwise (`x~`, `#x#`).
-pub(super) fn is_rule_name(name: &OsStr) -> bool {
+pub(crate) fn is_rule_name(name: &OsStr) -> bool {
     let name = name.as_bytes();
     !name.starts_with(b".") && (name.ends_with(b".yaml") || name.ends_with(b".yml"))
 }
