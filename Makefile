@@ -6,7 +6,7 @@ SHELL := /bin/bash
 DIST := target/dist
 MUSL := x86_64-unknown-linux-musl
 
-.PHONY: help setup build run test bench clean
+.PHONY: help setup build run test bench bench-policy clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: build ## Run every tier; installs what is missing
 
 bench: build ## Print what supervision costs, as ratios
 	cargo bench --locked -p integration
+
+bench-policy: ## Print what a decision of the rule engine costs, beside other engines (BENCH_QUICK=1: 20 s)
+	cargo bench --locked --manifest-path integration/benches/policy/Cargo.toml --target-dir target/policy-bench
 
 clean: ## Remove what was built
 	cargo clean
