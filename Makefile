@@ -5,8 +5,9 @@ SHELL := /bin/bash
 
 DIST := target/dist
 MUSL := x86_64-unknown-linux-musl
+FUZZ_SECONDS ?= 600
 
-.PHONY: help setup build run test bench clean
+.PHONY: help setup build run test bench bench-policy fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,6 +30,14 @@ test: build ## Run every tier; installs what is missing
 
 bench: build ## Print what supervision costs, as ratios
 	cargo bench --locked -p integration
+
+bench-policy: ## Print what a decision of the rule engine costs, beside other engines (BENCH_QUICK=1: 20 s)
+	cargo bench --locked --manifest-path integration/benches/policy/Cargo.toml --target-dir target/policy-bench
+
+fuzz: ## Fuzz the rule engine, FUZZ_SECONDS (600) a target; installs cargo-fuzz if it is missing
+	# The long property test: the engine against its oracle.
+	PROPTEST_CASES=100000 cargo test --release --locked -p policy oracle
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) integration/scripts/fuzz
 
 clean: ## Remove what was built
 	cargo clean
