@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::functions::{Glob, HostPattern, Network, Pattern};
+use crate::functions::{HostPattern, Network};
+use crate::pattern::{Glob, Pattern};
 use crate::vocabulary::Map;
 use crate::{Facts, parse::Operator};
 

@@ -26,7 +26,7 @@ const MAX_SCANS: usize = 8;
 pub(crate) const MAX_LISTED: usize = 8_192;
 
 /// One test of a fact against something known at load.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Equal(usize, Box<str>),
     Under(usize, Box<str>),
@@ -42,7 +42,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// How little it selects; less is better.
-    fn breadth(&self) -> usize {
+    pub(crate) fn breadth(&self) -> usize {
         match self {
             Self::Equal(fact, _) if is_coarse(*fact) => 9,
             Self::Under(_, dir) if dir.trim_matches('/').is_empty() => 8,
@@ -67,17 +67,25 @@ struct Guard {
     scans: usize,
 }
 
-/// Keys of which one must match, or the condition is false and nothing in it can fail first.
-/// `None`: nothing can be lifted.
-pub(crate) fn guard(node: &Bool) -> Option<Vec<Key>> {
-    find(node).filter(|found| found.scans <= MAX_SCANS).map(|found| found.keys)
+/// Every choice of keys of which one must match, or the condition is false and nothing in it can
+/// fail first. None: nothing can be lifted.
+pub(crate) fn guards(node: &Bool) -> Vec<Vec<Key>> {
+    let found = match node {
+        Bool::Shared(inner) => return guards(inner),
+        Bool::And(items) => tests_of(items),
+        node => find(node).into_iter().collect(),
+    };
+    found.into_iter().filter(|test| test.scans <= MAX_SCANS).map(|test| test.keys).collect()
 }
 
 fn find(node: &Bool) -> Option<Guard> {
     let scans = 0;
     match node {
         Bool::Shared(inner) => find(inner),
-        Bool::And(items) => best_of(items),
+        Bool::And(items) => {
+            let breadth = |test: &Guard| test.keys.iter().map(Key::breadth).max();
+            tests_of(items).into_iter().min_by_key(|test| (breadth(test), test.keys.len()))
+        }
         Bool::Or(items) => {
             let branches: Option<Vec<Guard>> = items.iter().map(find).collect();
             let branches = branches?;
@@ -94,8 +102,8 @@ fn find(node: &Bool) -> Option<Guard> {
     }
 }
 
-/// The test of a chain that selects least, among those that come before anything unbounded.
-fn best_of(items: &[Bool]) -> Option<Guard> {
+/// The tests of a chain that have keys, among those that come before anything unbounded.
+fn tests_of(items: &[Bool]) -> Vec<Guard> {
     let mut found: Vec<Guard> = Vec::new();
     let mut before = 0;
     for item in items {
@@ -106,8 +114,7 @@ fn best_of(items: &[Bool]) -> Option<Guard> {
             None => break,
         }
     }
-    let breadth = |test: &Guard| test.keys.iter().map(Key::breadth).max();
-    found.into_iter().min_by_key(|test| (breadth(test), test.keys.len()))
+    found
 }
 
 /// The keys of a single test.

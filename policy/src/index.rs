@@ -3,11 +3,11 @@
 
 mod keys;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::decide::Rule;
 use crate::facts::{ActionType, Facts, Source};
-use crate::guard::{Key, MAX_LISTED, excludes, guard};
+use crate::guard::{Key, MAX_LISTED, excludes, guards};
 use crate::vocabulary::{FACTS, Getter};
 use keys::FactTable;
 
@@ -30,7 +30,7 @@ struct Table {
 
 impl Index {
     pub(crate) fn new(rules: &[Rule]) -> Self {
-        let keys: Vec<Option<Vec<Key>>> = rules.iter().map(|rule| guard(&rule.matcher)).collect();
+        let keys = chosen(rules);
         let doors = ActionType::ALL
             .into_iter()
             .flat_map(|action| Source::ALL.into_iter().map(move |source| (action, source)));
@@ -80,6 +80,22 @@ impl Index {
         }
         (!found.full).then_some(found)
     }
+}
+
+/// For each rule the keys that fewest others share: a thousand rules about one tool are told apart
+/// by their arguments.
+fn chosen(rules: &[Rule]) -> Vec<Option<Vec<Key>>> {
+    let choices: Vec<Vec<Vec<Key>>> = rules.iter().map(|rule| guards(&rule.matcher)).collect();
+    let mut shared: HashMap<&Key, usize> = HashMap::new();
+    for key in choices.iter().flatten().flatten() {
+        *shared.entry(key).or_default() += 1;
+    }
+    let cost = |keys: &Vec<Key>| {
+        let widest = keys.iter().map(|key| (key.breadth() > 7, shared.get(key), key.breadth()));
+        (widest.max(), keys.len())
+    };
+    let best = choices.iter().map(|choices| choices.iter().min_by_key(|keys| cost(keys)).cloned());
+    best.collect()
 }
 
 /// Ordered lists of rules, merged as they are read.

@@ -25,6 +25,7 @@ mod load;
 mod near_miss;
 mod outline;
 mod parse;
+mod pattern;
 mod reference;
 mod schema;
 mod source;

@@ -10,6 +10,7 @@ use crate::compile::Bool;
 use crate::decide::Rule;
 use crate::error::{Diagnostic, LoadErrors, Place, Problem};
 use crate::examples::check_examples;
+use crate::pattern::Patterns;
 use crate::source::{RawFile, RawRule, Text, read_file};
 use crate::yaml::place_within;
 use crate::{Engine, RuleRef};
@@ -20,6 +21,8 @@ pub const MAX_FILES: usize = 1_024;
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 /// How large all files together may be.
 pub const MAX_TOTAL_BYTES: usize = 16 << 20;
+/// How many mistakes of one file are told.
+pub(crate) const MAX_DIAGNOSTICS: usize = 100;
 /// How many rules a set may have.
 pub const MAX_RULES: usize = 10_000;
 
@@ -43,9 +46,10 @@ impl Engine {
         let mut diagnostics = limits(&files);
         let mut rules = Vec::new();
         let mut definitions = BTreeMap::new();
+        let mut patterns = Patterns::default();
         if diagnostics.is_empty() {
             for file in &files {
-                match load_file(file) {
+                match load_file(file, &mut patterns) {
                     Ok((loaded, texts)) => {
                         rules.extend(loaded);
                         definitions.insert(file.name.clone(), texts);
@@ -95,16 +99,20 @@ fn limits(files: &[&SourceFile]) -> Vec<Diagnostic> {
 
 type LoadedFile = (Vec<Rule>, Vec<DefinitionText>);
 
-fn load_file(file: &SourceFile) -> Result<LoadedFile, Vec<Diagnostic>> {
-    let RawFile { definitions, rules: raw_rules } = read_file(&file.name, &file.text)?;
+fn load_file(file: &SourceFile, patterns: &mut Patterns) -> Result<LoadedFile, Vec<Diagnostic>> {
+    let RawFile { definitions, rules: raw_rules } =
+        read_file(&file.name, &file.text).map_err(|found| at_most(file, found))?;
     let texts: Vec<DefinitionText> = definitions
         .iter()
         .map(|(name, text)| DefinitionText { name: name.clone(), text: text.value.clone() })
         .collect();
-    let mut checker = Checker::new(texts.clone());
+    let mut checker = Checker::within(texts.clone(), std::mem::take(patterns));
     let mut diagnostics = Vec::new();
     let mut rules = Vec::new();
     for raw in raw_rules {
+        if diagnostics.len() > MAX_DIAGNOSTICS {
+            break;
+        }
         match checker.condition(&raw.condition.value) {
             Ok(condition) => {
                 diagnostics.extend(check_examples(file, &raw, &condition));
@@ -116,13 +124,28 @@ fn load_file(file: &SourceFile) -> Result<LoadedFile, Vec<Diagnostic>> {
             Err(Failure::Reported) => {}
         }
     }
-    for (index, problem) in checker.finish() {
+    let (problems, checked) = checker.finish();
+    *patterns = checked;
+    for (index, problem) in problems.into_iter().take(MAX_DIAGNOSTICS) {
         if let Some((_, text)) = definitions.get(index) {
             diagnostics.push(locate(file, text, problem));
         }
     }
     diagnostics.sort_by_key(|diagnostic| (diagnostic.line, diagnostic.column));
-    if diagnostics.is_empty() { Ok((rules, texts)) } else { Err(diagnostics) }
+    if diagnostics.is_empty() { Ok((rules, texts)) } else { Err(at_most(file, diagnostics)) }
+}
+
+/// Mistakes enough for one sitting. Each shows its line, so that without a bound a file full of
+/// mistakes would take minutes to refuse.
+fn at_most(file: &SourceFile, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if let Some(first) = diagnostics.get(MAX_DIAGNOSTICS) {
+        let place = Place { line: first.line, column: first.column };
+        let message = "there are more mistakes; these come first";
+        let rest = Diagnostic::new(&file.name, "", place, message);
+        diagnostics.truncate(MAX_DIAGNOSTICS);
+        diagnostics.push(rest);
+    }
+    diagnostics
 }
 
 fn locate(file: &SourceFile, text: &Text, problem: Problem) -> Diagnostic {

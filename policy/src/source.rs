@@ -3,6 +3,7 @@
 use crate::Verdict;
 use crate::error::{Diagnostic, did_you_mean};
 use crate::lex::is_name;
+use crate::load::MAX_DIAGNOSTICS;
 use crate::yaml::{At, Key, Node, Value, read};
 
 /// Priority of a rule that names none.
@@ -70,6 +71,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn report(&mut self, at: At, message: impl Into<String>, hint: Option<String>) {
+        if self.diagnostics.len() > MAX_DIAGNOSTICS {
+            return;
+        }
         let diagnostic = Diagnostic::new(self.name, self.text, at.place, message);
         self.diagnostics.push(diagnostic.with_hint(hint));
     }

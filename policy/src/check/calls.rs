@@ -8,8 +8,9 @@ use crate::compile::{Bool, Int, List, Loop, Plain, PlainKind, Str, Strings, Text
 use crate::compile::{Typed, Value};
 use crate::error::Problem;
 use crate::eval::MAX_LOOPS;
-use crate::functions::{Glob, HostPattern, Network, Pattern};
+use crate::functions::{HostPattern, Network};
 use crate::parse::{Expr, Kind, Name, Operator};
+use crate::pattern::Patterns;
 
 const FUNCTIONS: [&str; 6] = ["under", "cidr", "glob", "host_matches", "has", "size"];
 const METHODS: [&str; 8] =
@@ -25,17 +26,17 @@ impl Checker {
             }
             "cidr" => {
                 let [ip, range] = arity(name, arguments)?;
-                let network = self.pattern(name, range, Network::new)?;
+                let network = self.pattern(name, range, |_, text| Network::new(text))?;
                 Ok(Typed::Bool(Bool::Cidr(self.str(ip)?, network)))
             }
             "glob" => {
                 let [text, pattern] = arity(name, arguments)?;
-                let glob = self.pattern(name, pattern, Glob::new)?;
-                Ok(Typed::Bool(Bool::Glob(self.str(text)?, Arc::new(glob))))
+                let glob = self.pattern(name, pattern, Patterns::glob)?;
+                Ok(Typed::Bool(Bool::Glob(self.str(text)?, glob)))
             }
             "host_matches" => {
                 let [host, pattern] = arity(name, arguments)?;
-                let pattern = self.pattern(name, pattern, HostPattern::new)?;
+                let pattern = self.pattern(name, pattern, |_, text| HostPattern::new(text))?;
                 Ok(Typed::Bool(Bool::Host(self.str(host)?, Arc::new(pattern))))
             }
             "has" => {
@@ -70,9 +71,9 @@ impl Checker {
             "contains" => TextTest::Contains,
             "matches" => {
                 let [pattern] = arity(name, arguments)?;
-                let pattern = self.pattern(name, pattern, Pattern::new)?;
+                let pattern = self.pattern(name, pattern, Patterns::regex)?;
                 let text = self.str(receiver)?;
-                return Ok(Typed::Bool(Bool::Matches(text, Arc::new(pattern))));
+                return Ok(Typed::Bool(Bool::Matches(text, pattern)));
             }
             "after" => {
                 let [prefix] = arity(name, arguments)?;
@@ -121,10 +122,10 @@ impl Checker {
         &mut self,
         function: &Name,
         argument: &Expr,
-        read: fn(&str) -> Result<T, String>,
+        read: fn(&mut Patterns, &str) -> Result<T, String>,
     ) -> Result<T, Failure> {
         match self.str(argument)? {
-            Str::Literal(text) => read(&text)
+            Str::Literal(text) => read(&mut self.patterns, &text)
                 .map_err(|why| Problem::new(argument.span, format!("wrong pattern: {why}")).into()),
             _ => {
                 let message = format!("the pattern of `{}` must be a literal", function.text);

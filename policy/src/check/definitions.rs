@@ -6,6 +6,7 @@ use super::Failure;
 use crate::compile::{Bool, Int, List, Plain, PlainKind, Str, Typed};
 use crate::error::{Problem, Span};
 use crate::parse::parse;
+use crate::pattern::Patterns;
 
 /// How long a chain of definitions that use each other may be.
 const MAX_CHAIN: usize = 64;
@@ -27,6 +28,8 @@ pub(crate) struct Checker {
     problems: Vec<(usize, Problem)>,
     /// Loop variables in scope, by slot.
     pub(super) variables: Vec<Variable>,
+    /// Every pattern of the set so far.
+    pub(super) patterns: Patterns,
     pub(super) depth: usize,
     pub(super) deepest: usize,
     pub(super) cost: u64,
@@ -75,7 +78,13 @@ enum State {
 }
 
 impl Checker {
+    /// For conditions beside those of a set, which count for themselves.
     pub(crate) fn new(definitions: Vec<DefinitionText>) -> Self {
+        Self::within(definitions, Patterns::default())
+    }
+
+    /// For the conditions of one file of a set, with the patterns of the files before it.
+    pub(crate) fn within(definitions: Vec<DefinitionText>, patterns: Patterns) -> Self {
         let names = definitions.iter().enumerate();
         Self {
             by_name: names.map(|(index, text)| (text.name.clone(), index)).collect(),
@@ -83,6 +92,7 @@ impl Checker {
             chain: Vec::new(),
             problems: Vec::new(),
             variables: Vec::new(),
+            patterns,
             depth: 0,
             deepest: 0,
             cost: 0,
@@ -104,8 +114,9 @@ impl Checker {
         }
     }
 
-    /// Compiles what no rule has used, and hands over the problems of all definitions.
-    pub(crate) fn finish(mut self) -> Vec<(usize, Problem)> {
+    /// Compiles what no rule has used, and hands over the problems of all definitions, and the
+    /// patterns so far.
+    pub(crate) fn finish(mut self) -> (Vec<(usize, Problem)>, Patterns) {
         for index in 0..self.definitions.len() {
             (self.depth, self.deepest, self.cost) = (0, 0, 0);
             let (DefinitionText { name, .. }, _) = &self.definitions[index];
@@ -114,7 +125,7 @@ impl Checker {
             let _ = self.definition(Span::default(), &name);
         }
         self.problems.sort_by_key(|(index, _)| *index);
-        self.problems
+        (self.problems, self.patterns)
     }
 
     /// The compiled form of a definition where it is used.

@@ -293,7 +293,7 @@ fn with_definitions(definitions: &[(&str, &str)], text: &str) -> Result<bool, St
     match checker.condition(text) {
         Ok(condition) => Ok(holds(&condition, &facts()).unwrap()),
         Err(Failure::Here(problem)) => Err(problem.message),
-        Err(Failure::Reported) => Err(checker.finish()[0].1.message.clone()),
+        Err(Failure::Reported) => Err(checker.finish().0[0].1.message.clone()),
     }
 }
 

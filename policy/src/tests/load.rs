@@ -126,6 +126,47 @@ fn the_number_of_files_is_limited() {
 }
 
 #[test]
+fn patterns_of_all_files_count_together() {
+    let rules = |from: usize| -> String {
+        let rule = |n: usize| {
+            format!(
+                "  - {{ id: r{n}, condition: \"target.matches('(a{{90}}){{90}}{n}')\", action: ask }}\n"
+            )
+        };
+        let rules: String = (from..from + 10).map(rule).collect();
+        format!("version: \"1\"\nrules:\n{rules}")
+    };
+    let files: Vec<_> = (0..9).map(|n| file(&n.to_string(), rules(n * 10))).collect();
+    assert!(Engine::load(&files[..1]).is_ok());
+    let found = Engine::load(&files).unwrap_err().to_string();
+    assert!(found.contains("with it, the patterns of the set take more than"), "{found}");
+}
+
+#[test]
+fn a_file_full_of_mistakes_is_refused_at_once() {
+    for text in [
+        format!("version: \"1\"\nrules:\n{}", "- {}\n".repeat(60_000)),
+        format!("version: \"1\"\nrules: [{}]\n", "{},".repeat(240_000)),
+        format!(
+            "version: \"1\"\nrules:\n{}",
+            "- { id: a, condition: x, action: ask }\n".repeat(9_000)
+        ),
+        format!(
+            "version: \"1\"\ndefinitions:\n{}",
+            (0..9_000).map(|n| format!("  d{n}: x\n")).collect::<String>()
+        ),
+    ] {
+        let began = std::time::Instant::now();
+        let found = Engine::load(&[file("a", text)]).unwrap_err();
+        assert!(found.iter().count() <= MAX_DIAGNOSTICS + 1);
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+    let few =
+        Engine::load(&[file("a", format!("version: \"1\"\nrules:\n{}", "- {}\n".repeat(33)))]);
+    assert_eq!(few.unwrap_err().iter().count(), 99);
+}
+
+#[test]
 fn the_digest_depends_on_names_and_texts_and_not_on_order() {
     let (a, b) = (padded("a", 50), padded("b", 60));
     let digest = |files: &[SourceFile]| Engine::load(files).unwrap().digest().to_owned();

@@ -84,7 +84,7 @@ fn length(value: &Value) -> Option<u64> {
 /// The regular expressions of JSON Schema write `\u0000` where ours write `\x00`.
 fn matches(pattern: &str, text: &str) -> bool {
     let pattern = pattern.replace("\\u00", "\\x");
-    regex::Regex::new(&pattern).unwrap().is_match(text)
+    regex_automata::meta::Regex::new(&pattern).unwrap().is_match(text)
 }
 
 fn accepts(text: &str) -> bool {
