@@ -44,7 +44,7 @@ pub(in crate::cli) enum RulesCommand {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct CheckArguments {
-    /// Rule files or directories of *.yaml and *.yml [default: the built-in rules]
+    /// Rule files, directories of *.yaml and *.yml, or `builtin` [default: builtin]
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Warnings are as bad as errors
@@ -57,7 +57,7 @@ pub(in crate::cli) struct CheckArguments {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TestArguments {
-    /// Rule files or directories of *.yaml and *.yml [default: the built-in rules]
+    /// Rule files, directories of *.yaml and *.yml, or `builtin` [default: builtin]
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// File of cases: questions, and the answer that is expected to each; may be given again
@@ -88,7 +88,7 @@ pub(in crate::cli) struct FmtArguments {
 /// Which rules are meant.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct RuleSource {
-    /// Rule file or directory; may be given again [default: the built-in rules]
+    /// Rule file or directory, or `builtin`; may be given again [default: builtin]
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) rules: Vec<PathBuf>,
 }
