@@ -8,16 +8,16 @@ use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::util::syntax;
 
 /// A pattern's built size; larger ones are refused when they are loaded.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+pub(crate) const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// What the patterns of a whole set may take together.
-const MAX_SET_BYTES: usize = 16 << 20;
+pub(crate) const MAX_SET_BYTES: usize = 16 << 20;
 
 /// What a pattern may keep to be fast; without it, it is slower and still linear.
 const MAX_CACHE_BYTES: usize = 128 << 10;
 
 /// How deep `{a,{b,c}}` may nest.
-const MAX_BRACES: usize = 16;
+pub(crate) const MAX_BRACES: usize = 16;
 
 /// The patterns of a set. Equal ones are built once, and all of them have one budget.
 #[derive(Debug, Default)]

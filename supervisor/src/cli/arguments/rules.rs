@@ -37,6 +37,9 @@ pub(in crate::cli) enum RulesCommand {
     /// Print the JSON Schema of rule files, for editors
     #[command(after_help = EXIT_CODES)]
     Schema,
+    /// Print the format of rule files, every fact, the language and the limits, as Markdown
+    #[command(after_help = EXIT_CODES)]
+    Reference,
     /// Have the daemon read its rules anew; with mistakes the old ones stay, and the exit code is 3
     #[command(after_help = EXIT_CODES)]
     Reload(super::HostArguments),
