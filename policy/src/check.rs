@@ -7,7 +7,9 @@ mod values;
 
 use std::sync::Arc;
 
-pub(crate) use definitions::{Checker, DefinitionText};
+#[cfg(test)]
+pub(crate) use calls::{FUNCTIONS, METHODS};
+pub(crate) use definitions::{Checker, DefinitionText, MAX_CHAIN};
 
 use crate::compile::{Bool, Int, Key, Keys, Lookup, Plain, Str, Strings};
 use crate::compile::{Table, Typed, Value, Values};
@@ -20,7 +22,7 @@ use crate::vocabulary::{self, Fact, Getter};
 use compare::{comparison, key, membership};
 
 /// How deep a condition may nest once its definitions are expanded; evaluation recurses this far.
-const MAX_EXPANDED_DEPTH: usize = 256;
+pub(crate) const MAX_EXPANDED_DEPTH: usize = 256;
 
 /// Why an expression has no compiled form.
 pub(crate) enum Failure {

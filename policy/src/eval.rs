@@ -11,6 +11,7 @@ mod joined;
 mod values;
 
 use joined::Joined;
+pub(crate) use joined::MAX_BYTES as MAX_JOINED_BYTES;
 
 /// How many nodes one condition may visit. A rule over long lists must not hold up a system call.
 pub(crate) const MAX_STEPS: u32 = 200_000;
@@ -38,7 +39,7 @@ pub(crate) enum Fault {
     #[error("the map has no such key")]
     NoEntry,
     /// Texts were joined into too long a one.
-    #[error("`+` makes a text of more than {} bytes", joined::MAX_BYTES)]
+    #[error("`+` makes a text of more than {} bytes", MAX_JOINED_BYTES)]
     TooLong,
 }
 

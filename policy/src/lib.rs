@@ -48,6 +48,6 @@ pub use lint::lint;
 pub use load::{MAX_FILE_BYTES, MAX_FILES, MAX_RULES, MAX_TOTAL_BYTES, SourceFile};
 pub use near_miss::NearMiss;
 pub use outline::{Outline, outlines};
-pub use reference::{FactDoc, facts_reference};
+pub use reference::{FactDoc, facts_reference, reference};
 pub use schema::schema;
 pub use suite::{CaseResult, ExampleResult, Suite, run_examples};

@@ -1,6 +1,7 @@
 //! Regular expressions and path patterns, and what all of them together may take.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use regex_automata::meta::Regex;
@@ -8,16 +9,16 @@ use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::util::syntax;
 
 /// A pattern's built size; larger ones are refused when they are loaded.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+pub(crate) const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// What the patterns of a whole set may take together.
-const MAX_SET_BYTES: usize = 16 << 20;
+pub(crate) const MAX_SET_BYTES: usize = 16 << 20;
 
 /// What a pattern may keep to be fast; without it, it is slower and still linear.
 const MAX_CACHE_BYTES: usize = 128 << 10;
 
 /// How deep `{a,{b,c}}` may nest.
-const MAX_BRACES: usize = 16;
+pub(crate) const MAX_BRACES: usize = 16;
 
 /// The patterns of a set. Equal ones are built once, and all of them have one budget.
 #[derive(Debug, Default)]
@@ -60,8 +61,8 @@ impl Patterns {
 }
 
 /// A regular expression in linear time. `\d`, `\w` and `(?i)` speak of ASCII, as in RE2.
-#[derive(Debug)]
 pub(crate) struct Pattern {
+    text: Box<str>,
     regex: Regex,
     everything: bool,
 }
@@ -72,7 +73,7 @@ impl Pattern {
         // same in every build. So a pattern that would need them is read as ASCII over bytes; any
         // other keeps `.` as one character.
         let everything = matches!(text, "" | ".*" | "^" | "$" | "^.*" | ".*$");
-        Ok(Self { regex: build(text, !needs_tables(text))?, everything })
+        Ok(Self { text: text.into(), regex: build(text, !needs_tables(text))?, everything })
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
@@ -115,8 +116,8 @@ fn build(text: &str, unicode: bool) -> Result<Regex, String> {
 
 /// A path pattern: `*` and `?` within a component, `**` across components, `{a,b}` either.
 /// It runs as a regular expression, whose time is linear in the text.
-#[derive(Debug)]
 pub(crate) struct Glob {
+    text: Box<str>,
     regex: Regex,
     /// What every match begins with.
     prefix: Box<str>,
@@ -128,7 +129,7 @@ impl Glob {
         let regex = build(&translate(pattern)?, true)?;
         let plain = pattern.find(['*', '?', '{', '}', '\\']).unwrap_or(pattern.len());
         let everything = pattern == "**";
-        Ok(Self { regex, prefix: pattern[..plain].into(), everything })
+        Ok(Self { text: pattern.into(), regex, prefix: pattern[..plain].into(), everything })
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
@@ -143,6 +144,20 @@ impl Glob {
     /// What every match begins with, if that tells anything apart.
     pub(crate) fn literal_prefix(&self) -> Option<Box<str>> {
         (self.prefix.len() > 1).then(|| self.prefix.clone())
+    }
+}
+
+// What is built from a text holds caches that differ from one build to the next; the text is what
+// tells two patterns apart.
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pattern").field(&self.text).finish()
+    }
+}
+
+impl fmt::Debug for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Glob").field(&self.text).finish()
     }
 }
 

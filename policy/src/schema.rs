@@ -1,11 +1,11 @@
 //! The JSON Schema of a rule file, from the tables that the reader itself uses.
 
-mod keys;
+pub(crate) mod keys;
 
 use serde_json::{Map, Value, json};
 
 use crate::facts::{ActionType, Facts, Source};
-use crate::source::{EXAMPLE_KEYS, FILE_KEYS, RULE_KEYS};
+use crate::source::{EXAMPLE_KEYS, FILE_KEYS, REQUIRED_KEYS, RULE_KEYS};
 use crate::vocabulary::{FACTS, Fact, Slot, fact, fields_of, first_names, is_group, member};
 
 /// The JSON Schema (draft 2020-12) of a rule file, for editors. What it accepts may still be
@@ -18,7 +18,7 @@ pub fn schema() -> String {
     insert(&mut root, "description", json!("Rules that say what an agent may do."));
     insert(&mut root, "required", json!(["version"]));
     let mut rule = object(&RULE_KEYS, keys::of_rule);
-    insert(&mut rule, "required", json!(["id", "condition", "action"]));
+    insert(&mut rule, "required", json!(REQUIRED_KEYS));
     let examples = object(&EXAMPLE_KEYS, keys::of_examples);
     let definitions = [
         ("condition", keys::condition()),

@@ -13,6 +13,7 @@ pub(crate) const MAX_ID_CHARS: usize = 128;
 pub(crate) const FILE_KEYS: [&str; 3] = ["version", "definitions", "rules"];
 pub(crate) const RULE_KEYS: [&str; 8] =
     ["id", "condition", "action", "priority", "description", "reason", "log", "examples"];
+pub(crate) const REQUIRED_KEYS: [&str; 3] = ["id", "condition", "action"];
 pub(crate) const EXAMPLE_KEYS: [&str; 2] = ["match", "no_match"];
 pub(crate) const ACTIONS: [&str; 4] = ["allow", "block", "ask", "deny"];
 
@@ -145,7 +146,7 @@ impl<'a> Reader<'a> {
         let at = node.at;
         let entries = self.entries(node, "a rule", &RULE_KEYS)?;
         let (mut id, mut condition, mut action) = (None, None, None);
-        let (mut missing, mut priority) = (vec!["id", "condition", "action"], DEFAULT_PRIORITY);
+        let (mut missing, mut priority) = (REQUIRED_KEYS.to_vec(), DEFAULT_PRIORITY);
         let (mut description, mut reason) = (String::new(), String::new());
         let (mut log, mut examples) = (true, (Vec::new(), Vec::new()));
         for (key, node) in entries {

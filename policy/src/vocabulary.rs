@@ -130,7 +130,8 @@ pub(crate) static FACTS: [Fact; 37] = [
         "write"
     ),
     fact!(Str file.requested, "The path as the process wrote it.", "../notes.txt"),
-    fact!(List file.flags, "Flags of an open by name, as `append`.", "[append]"),
+    fact!(List file.flags, "Flags of an open: `append`, `create`, `exclusive`, `truncate`, `directory`, `nofollow` or \
+         `nonblock`; `socket` or `device` where such a file is made.", "[append]"),
     fact!(Str network.ip, "The address about to be reached, normalised.", "93.184.215.14"),
     fact!(Int network.port, "The port about to be reached, or 0.", "443"),
     fact!(Str network.protocol, "`tcp`, `udp` or another protocol name.", "tcp"),

@@ -9,7 +9,7 @@ use serde_yaml::{Location, Spanned};
 use crate::error::{Diagnostic, Place};
 
 /// How deep a rule file may nest; the format itself needs 8.
-const MAX_DEPTH: usize = 16;
+pub(crate) const MAX_DEPTH: usize = 16;
 
 /// A value with the place where it stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod transcripts;
+
 const CRATES: [&str; 4] = ["supervisor", "shim", "policy", "seccomp-profiles"];
 const PROFILES: [&str; 2] = ["default", "observe"];
 

@@ -127,6 +127,24 @@ fn check_counts_what_it_loads() {
 }
 
 #[test]
+fn the_built_in_rules_stand_beside_own_ones() {
+    let desk = Desk::new();
+    desk.says(&["check", "builtin"], 0, &["5 files, "]);
+    desk.says(&["check", "builtin", "rules.yaml"], 0, &["6 files, ", "0 errors"]);
+    let both = ["list", "--rules", "builtin", "--rules", "rules.yaml"];
+    desk.says(&both, 0, &["refuse-ssh-keys", "10-credentials.yaml:", "open-work"]);
+    desk.says(&["list", "--rules", "./builtin"], 1, &["cannot"]);
+    desk.write("10-credentials.yaml", RULES);
+    desk.says(&["check", "builtin", "10-credentials.yaml"], 3, &["two files of the set"]);
+}
+
+#[test]
+fn the_reference_is_markdown_on_stdout() {
+    let said = Desk::new().says(&["reference"], 0, &["## Facts\n", "## Limits\n", "| `target` |"]);
+    assert!(said.err.is_empty(), "{}", said.err);
+}
+
+#[test]
 fn check_shows_each_mistake_where_it_stands() {
     let broken = RULES.replace("run.tool ==", "run.tol ==").replace("action: ask", "action: asks");
     let desk = Desk::with(&broken);

@@ -12,8 +12,8 @@ use crate::functions::{HostPattern, Network};
 use crate::parse::{Expr, Kind, Name, Operator};
 use crate::pattern::Patterns;
 
-const FUNCTIONS: [&str; 6] = ["under", "cidr", "glob", "host_matches", "has", "size"];
-const METHODS: [&str; 8] =
+pub(crate) const FUNCTIONS: [&str; 6] = ["under", "cidr", "glob", "host_matches", "has", "size"];
+pub(crate) const METHODS: [&str; 8] =
     ["size", "startsWith", "endsWith", "contains", "matches", "exists", "all", "after"];
 
 impl Checker {

@@ -9,7 +9,7 @@ use crate::parse::parse;
 use crate::pattern::Patterns;
 
 /// How long a chain of definitions that use each other may be.
-const MAX_CHAIN: usize = 64;
+pub(crate) const MAX_CHAIN: usize = 64;
 
 /// A definition as it is written.
 #[derive(Clone, Debug)]

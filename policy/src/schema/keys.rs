@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::source::{ACTIONS, DEFAULT_PRIORITY, MAX_ID_CHARS};
 
 /// A key of the file.
-pub(super) fn of_file(name: &str) -> Value {
+pub(crate) fn of_file(name: &str) -> Value {
     match name {
         "version" => json!({
             "const": "1",
@@ -27,7 +27,7 @@ pub(super) fn of_file(name: &str) -> Value {
 }
 
 /// A key of a rule.
-pub(super) fn of_rule(name: &str) -> Value {
+pub(crate) fn of_rule(name: &str) -> Value {
     match name {
         "id" => json!({
             "type": "string",
@@ -61,6 +61,7 @@ pub(super) fn of_rule(name: &str) -> Value {
         }),
         "log" => json!({
             "type": "boolean",
+            "default": true,
             "description": "False keeps refusals of this rule off the screen; they are on record in any case.",
         }),
         "examples" => json!({
@@ -72,7 +73,7 @@ pub(super) fn of_rule(name: &str) -> Value {
 }
 
 /// A key of the examples.
-pub(super) fn of_examples(name: &str) -> Value {
+pub(crate) fn of_examples(name: &str) -> Value {
     let description = match name {
         "match" => "Actions that the rule matches.",
         "no_match" => "Actions that the rule does not match.",

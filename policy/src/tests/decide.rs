@@ -105,3 +105,16 @@ fn a_rule_may_keep_its_refusals_quiet() {
     assert!(!announced("x") && announced("y"));
     assert!(Engine::load(&[]).unwrap().decide(&Facts::default()).is_announced());
 }
+
+#[test]
+fn the_same_files_loaded_again_say_the_same() {
+    let load = || Engine::load(&crate::default_rules()).unwrap();
+    let (one, other) = (load(), load());
+    // A pattern that more than one thread has asked keeps something for each.
+    let facts = Facts { target: "/home/ann/.ssh/id_rsa".into(), ..Facts::default() };
+    let _ = one.decide(&facts);
+    std::thread::scope(|threads| drop(threads.spawn(|| one.decide(&facts)).join().unwrap()));
+    for (a, b) in one.rules().iter().zip(other.rules()) {
+        assert!(a.says_the_same_as(b), "{}", a.id);
+    }
+}

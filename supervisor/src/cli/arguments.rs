@@ -47,7 +47,7 @@ pub(super) enum ModeArgument {
 
 #[derive(Args, Debug)]
 pub(super) struct RunArguments {
-    /// Rule file or directory; may be given again [default: the built-in rules]
+    /// Rule file or directory, or `builtin`; may be given again [default: builtin]
     #[arg(long, value_name = "PATH")]
     pub(super) rules: Vec<PathBuf>,
     /// Syscall profile: a built-in name, or a JSON file [default: `default`, with --mode observe `observe`]
@@ -157,7 +157,7 @@ pub(super) struct DaemonArguments {
     /// Directory of the decision log
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,
-    /// Rule file or directory; may be given again
+    /// Rule file or directory, or `builtin`; may be given again
     #[arg(long, value_name = "PATH")]
     pub(super) rules: Vec<PathBuf>,
     /// Syscall profile for new sessions

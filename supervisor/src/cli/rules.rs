@@ -76,6 +76,7 @@ pub(super) fn rules(command: RulesCommand) -> anyhow::Result<u8> {
         RulesCommand::Show(arguments) => list::show(&arguments),
         RulesCommand::Explain(arguments) => explain::explain(&arguments),
         RulesCommand::Schema => Ok(Outcome { text: policy::schema(), code: 0 }),
+        RulesCommand::Reference => Ok(Outcome { text: policy::reference(), code: 0 }),
     };
     match result {
         Ok(Outcome { text, code }) => print(&text).map(|()| code),

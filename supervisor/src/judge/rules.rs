@@ -11,7 +11,7 @@ pub(crate) use files::is_rule_name;
 pub(crate) use reload::{ReloadError, Trigger, bounded};
 pub(crate) use watch::Watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +20,10 @@ use jiff::Timestamp;
 use policy::{Engine, SourceFile};
 
 use crate::record::decision::PolicyRecord;
+
+/// What is written instead of a path for the rules that Outcall ships with. A file or directory of
+/// that name is reached as `./builtin`.
+const BUILTIN: &str = "builtin";
 
 /// One validated set.
 #[derive(Debug)]
@@ -66,7 +70,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Loads from files and directories; with none, the built-in default set.
+    /// Loads from files and directories, and from the built-in set where that is named; with no path
+    /// it is meant.
     pub(crate) fn load(paths: &[PathBuf]) -> Result<Self, RulesError> {
         let engine = read(paths)?;
         let current = Ruleset { engine, generation: 1, places: places(paths) };
@@ -101,13 +106,25 @@ fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
     Engine::load(&sources(paths)?).map_err(RulesError::Invalid)
 }
 
-/// The rule files at these paths, unread as rules; with no path, the built-in ones.
+/// The rule files at these paths, unread as rules. The built-in ones are there once, however often
+/// they are named.
 pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<SourceFile>, RulesError> {
-    if paths.is_empty() { Ok(policy::default_rules()) } else { files::gather(paths) }
+    let on_disk = on_disk(paths);
+    let mut sources = files::gather(&on_disk)?;
+    if paths.is_empty() || on_disk.len() < paths.len() {
+        sources.extend(policy::default_rules());
+    }
+    Ok(sources)
+}
+
+/// The paths that lead to files.
+fn on_disk(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter(|path| path.as_path() != Path::new(BUILTIN)).cloned().collect()
 }
 
 /// A link to the place is as good as the place: both names count.
 fn places(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let paths = on_disk(paths);
     let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
     let found = paths.iter().filter_map(|path| path.canonicalize().ok());
     let mut places: Vec<PathBuf> = written.chain(found).collect();
@@ -115,3 +132,7 @@ fn places(paths: &[PathBuf]) -> Vec<PathBuf> {
     places.dedup();
     places
 }
+
+#[cfg(test)]
+#[path = "rules/tests/sources.rs"]
+mod tests;

@@ -37,6 +37,9 @@ pub(in crate::cli) enum RulesCommand {
     /// Print the JSON Schema of rule files, for editors
     #[command(after_help = EXIT_CODES)]
     Schema,
+    /// Print the format of rule files, every fact, the language and the limits, as Markdown
+    #[command(after_help = EXIT_CODES)]
+    Reference,
     /// Have the daemon read its rules anew; with mistakes the old ones stay, and the exit code is 3
     #[command(after_help = EXIT_CODES)]
     Reload(super::HostArguments),
@@ -44,7 +47,7 @@ pub(in crate::cli) enum RulesCommand {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct CheckArguments {
-    /// Rule files or directories of *.yaml and *.yml [default: the built-in rules]
+    /// Rule files, directories of *.yaml and *.yml, or `builtin` [default: builtin]
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Warnings are as bad as errors
@@ -57,7 +60,7 @@ pub(in crate::cli) struct CheckArguments {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct TestArguments {
-    /// Rule files or directories of *.yaml and *.yml [default: the built-in rules]
+    /// Rule files, directories of *.yaml and *.yml, or `builtin` [default: builtin]
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// File of cases: questions, and the answer that is expected to each; may be given again
@@ -88,7 +91,7 @@ pub(in crate::cli) struct FmtArguments {
 /// Which rules are meant.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct RuleSource {
-    /// Rule file or directory; may be given again [default: the built-in rules]
+    /// Rule file or directory, or `builtin`; may be given again [default: builtin]
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) rules: Vec<PathBuf>,
 }
