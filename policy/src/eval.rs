@@ -106,9 +106,20 @@ impl<'a> Evaluation<'a> {
         fault.map_or(Ok(!deciding), Err)
     }
 
+    /// A definition counts its variables anew, so a loop in it may use the place of a loop around
+    /// it, and leaves it as it was.
     fn each(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
-        let mut fault = None;
         self.build_list(&over.over)?;
+        let around = self.variables.get(over.slot).copied();
+        let answer = self.walk(over, deciding);
+        if let (Some(variable), Some(around)) = (self.variables.get_mut(over.slot), around) {
+            *variable = around;
+        }
+        answer
+    }
+
+    fn walk(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
+        let mut fault = None;
         for index in 0..self.items(&over.over) {
             let item = match &over.over {
                 List::Strings(list) => self.item(list, index).map(Item::Str),
