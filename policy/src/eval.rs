@@ -13,10 +13,11 @@ mod values;
 use joined::Joined;
 
 /// How many nodes one condition may visit. A rule over long lists must not hold up a system call.
-pub(crate) const MAX_STEPS: u32 = 200_000;
+pub(crate) const MAX_STEPS: u32 = 300_000;
 
-/// How many of them a condition may have as it is written. The rest is for lists of facts.
-pub(crate) const MAX_WRITTEN_STEPS: u32 = MAX_STEPS / 2;
+/// How many of them a condition may have as it is written. Evaluation may take twice as many, since
+/// a written list is built before it is looked through. The rest is for lists of facts.
+pub(crate) const MAX_WRITTEN_STEPS: u32 = MAX_STEPS / 3;
 
 /// How many `exists` and `all` may stand inside each other.
 pub(crate) const MAX_LOOPS: usize = 8;
@@ -120,7 +121,7 @@ impl<'a> Evaluation<'a> {
 
     fn walk(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
         let mut fault = None;
-        for index in 0..self.items(&over.over) {
+        for index in 0..self.items(&over.over)? {
             let item = match &over.over {
                 List::Strings(list) => self.item(list, index).map(Item::Str),
                 List::Ints(list) => list.get(index).map_or(Ok(0), |i| self.int(i)).map(Item::Int),
@@ -150,11 +151,11 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn items(&self, list: &List) -> usize {
+    fn items(&mut self, list: &List) -> Result<usize, Fault> {
         match list {
             List::Strings(list) => self.length(list),
-            List::Ints(list) => list.len(),
-            List::Plains(list) => list.len(),
+            List::Ints(list) => Ok(list.len()),
+            List::Plains(list) => Ok(list.len()),
         }
     }
 
