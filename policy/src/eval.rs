@@ -233,3 +233,7 @@ fn text_test(test: TextTest, text: &str, other: &str) -> bool {
 #[cfg(test)]
 #[path = "tests/oracle.rs"]
 mod oracle;
+
+#[cfg(test)]
+#[path = "tests/eval_depth.rs"]
+mod depth;

@@ -21,6 +21,10 @@ use policy::{Engine, SourceFile};
 
 use crate::record::decision::PolicyRecord;
 
+/// The stack of a thread that loads rules. Conditions nest, and so does the loading of them, deeper
+/// than a usual thread can bear in a build without optimisation.
+pub(crate) const STACK_BYTES: usize = 8 << 20;
+
 /// One validated set.
 #[derive(Debug)]
 pub(crate) struct Ruleset {
