@@ -21,8 +21,9 @@ use crate::parse::{Expr, Kind, Name, Operator};
 use crate::vocabulary::{self, Fact, Getter};
 use compare::{comparison, key, membership};
 
-/// How deep a condition may nest once its definitions are expanded; evaluation recurses this far.
-pub(crate) const MAX_EXPANDED_DEPTH: usize = 256;
+/// How deep a condition may nest once its definitions are expanded. Evaluation recurses this far, on
+/// the small stack of a worker thread, in builds without optimisation too.
+pub(crate) const MAX_EXPANDED_DEPTH: usize = 160;
 
 /// Why an expression has no compiled form.
 pub(crate) enum Failure {

@@ -14,10 +14,11 @@ use joined::Joined;
 pub(crate) use joined::MAX_BYTES as MAX_JOINED_BYTES;
 
 /// How many nodes one condition may visit. A rule over long lists must not hold up a system call.
-pub(crate) const MAX_STEPS: u32 = 200_000;
+pub(crate) const MAX_STEPS: u32 = 300_000;
 
-/// How many of them a condition may have as it is written. The rest is for lists of facts.
-pub(crate) const MAX_WRITTEN_STEPS: u32 = MAX_STEPS / 2;
+/// How many of them a condition may have as it is written. Evaluation may take twice as many, since
+/// a written list is built before it is looked through. The rest is for lists of facts.
+pub(crate) const MAX_WRITTEN_STEPS: u32 = MAX_STEPS / 3;
 
 /// How many `exists` and `all` may stand inside each other.
 pub(crate) const MAX_LOOPS: usize = 8;
@@ -107,10 +108,21 @@ impl<'a> Evaluation<'a> {
         fault.map_or(Ok(!deciding), Err)
     }
 
+    /// A definition counts its variables anew, so a loop in it may use the place of a loop around
+    /// it, and leaves it as it was.
     fn each(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
-        let mut fault = None;
         self.build_list(&over.over)?;
-        for index in 0..self.items(&over.over) {
+        let around = self.variables.get(over.slot).copied();
+        let answer = self.walk(over, deciding);
+        if let (Some(variable), Some(around)) = (self.variables.get_mut(over.slot), around) {
+            *variable = around;
+        }
+        answer
+    }
+
+    fn walk(&mut self, over: &'a Loop, deciding: bool) -> Result<bool, Fault> {
+        let mut fault = None;
+        for index in 0..self.items(&over.over)? {
             let item = match &over.over {
                 List::Strings(list) => self.item(list, index).map(Item::Str),
                 List::Ints(list) => list.get(index).map_or(Ok(0), |i| self.int(i)).map(Item::Int),
@@ -140,11 +152,11 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn items(&self, list: &List) -> usize {
+    fn items(&mut self, list: &List) -> Result<usize, Fault> {
         match list {
             List::Strings(list) => self.length(list),
-            List::Ints(list) => list.len(),
-            List::Plains(list) => list.len(),
+            List::Ints(list) => Ok(list.len()),
+            List::Plains(list) => Ok(list.len()),
         }
     }
 
@@ -222,3 +234,7 @@ fn text_test(test: TextTest, text: &str, other: &str) -> bool {
 #[cfg(test)]
 #[path = "tests/oracle.rs"]
 mod oracle;
+
+#[cfg(test)]
+#[path = "tests/eval_depth.rs"]
+mod depth;

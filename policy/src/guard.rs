@@ -220,12 +220,18 @@ fn is_plain_number(number: &Int) -> bool {
         Int::SizeOfText(text) => is_plain(text),
         Int::SizeOfBytes(value) => is_plain_value(value),
         Int::Lookup(lookup) => is_plain_key(&lookup.key),
+        Int::SizeOfList(list) => is_plain_list(list),
         Int::Choice(..) | Int::Item(..) => false,
-        Int::Literal(_)
-        | Int::Fact(..)
-        | Int::Variable(_)
-        | Int::SizeOfList(_)
-        | Int::SizeOfMap(_) => true,
+        Int::Literal(_) | Int::Fact(..) | Int::Variable(_) | Int::SizeOfMap(_) => true,
+    }
+}
+
+/// Even its size takes all its items: one that fails, fails the list.
+fn is_plain_list(list: &Strings) -> bool {
+    match list {
+        Strings::Fact(..) => true,
+        Strings::Items(items) => items.iter().all(is_plain),
+        Strings::Join(lists) => lists.iter().all(is_plain_list),
     }
 }
 

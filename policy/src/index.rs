@@ -18,6 +18,8 @@ const MAX_LISTS: usize = 64;
 pub(crate) struct Index {
     /// By action type, then by door.
     tables: Vec<Table>,
+    /// Every fact that is a list.
+    lists: Vec<fn(&Facts) -> &[String]>,
 }
 
 /// The rules for one action type through one door.
@@ -56,11 +58,20 @@ impl Index {
             });
             Table { always, facts: facts.collect() }
         };
-        Self { tables: doors.map(table).collect() }
+        let lists = FACTS.iter().filter_map(|fact| match fact.get {
+            Getter::List(get) => Some(get),
+            _ => None,
+        });
+        Self { tables: doors.map(table).collect(), lists: lists.collect() }
     }
 
     /// The rules that can match, in their order; `None`: too many lists, ask every rule.
     pub(crate) fn candidates(&self, facts: &Facts) -> Option<Candidates<'_>> {
+        // A rule that is left out for one fact may look through a list of another first, and run
+        // out of steps there.
+        if self.lists.iter().any(|list| list(facts).len() > MAX_LISTED) {
+            return None;
+        }
         let action = ActionType::ALL.iter().position(|action| *action == facts.action_type)?;
         let source = Source::ALL.iter().position(|source| *source == facts.source)?;
         let table = self.tables.get(action * Source::ALL.len() + source)?;
@@ -70,12 +81,12 @@ impl Index {
             match getter {
                 Getter::Str(get) => keys.look_up(get(facts), &mut found),
                 Getter::Int(get) => keys.look_up_number(get(facts), &mut found),
-                Getter::List(get) if get(facts).len() <= MAX_LISTED => {
+                Getter::List(get) => {
                     for item in get(facts) {
                         keys.look_up_member(item, &mut found);
                     }
                 }
-                Getter::List(_) | Getter::Map(_) => return None,
+                Getter::Map(_) => return None,
             }
         }
         (!found.full).then_some(found)
@@ -139,3 +150,7 @@ impl Iterator for Candidates<'_> {
 #[cfg(test)]
 #[path = "tests/index.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "tests/index_nested.rs"]
+mod nested;

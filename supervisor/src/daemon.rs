@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::api::agent::{Door, NamedFilter, Peer, serve};
 use crate::api::host::{Office, listen};
 use crate::config::Config;
-use crate::judge::rules::{Rules, Trigger, Watch};
+use crate::judge::rules::{Rules, STACK_BYTES, Trigger, Watch};
 use crate::record::Recorder;
 
 mod sockets;
@@ -53,6 +53,7 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     let watch = Watch::start(&rules, &recorder);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build()
         .context("cannot start the API's runtime")?;

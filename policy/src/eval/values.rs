@@ -16,6 +16,7 @@ impl<'a> Evaluation<'a> {
             }
             Strings::Join(lists) => {
                 for list in lists.iter() {
+                    self.step()?;
                     self.build(list)?;
                 }
             }
@@ -26,10 +27,11 @@ impl<'a> Evaluation<'a> {
     pub(super) fn same_list(&mut self, a: &'a Strings, b: &'a Strings) -> Result<bool, Fault> {
         self.build(a)?;
         self.build(b)?;
-        if self.length(a) != self.length(b) {
+        let length = self.length(a)?;
+        if length != self.length(b)? {
             return Ok(false);
         }
-        for index in 0..self.length(a) {
+        for index in 0..length {
             self.step()?;
             if self.item(a, index)? != self.item(b, index)? {
                 return Ok(false);
@@ -41,10 +43,33 @@ impl<'a> Evaluation<'a> {
     pub(super) fn in_strings(&mut self, text: &'a Str, list: &'a Strings) -> Result<bool, Fault> {
         let text = self.str(text)?;
         self.build(list)?;
-        for index in 0..self.length(list) {
-            self.step()?;
-            if self.item(list, index)? == text {
-                return Ok(true);
+        self.contains(list, text)
+    }
+
+    fn contains(&mut self, list: &'a Strings, text: &str) -> Result<bool, Fault> {
+        match list {
+            Strings::Fact(get, _) => {
+                for item in get(self.facts) {
+                    self.step()?;
+                    if item == text {
+                        return Ok(true);
+                    }
+                }
+            }
+            Strings::Items(items) => {
+                for item in items.iter() {
+                    if self.str(item)? == text {
+                        return Ok(true);
+                    }
+                }
+            }
+            Strings::Join(lists) => {
+                for list in lists.iter() {
+                    self.step()?;
+                    if self.contains(list, text)? {
+                        return Ok(true);
+                    }
+                }
             }
         }
         Ok(false)
@@ -81,7 +106,7 @@ impl<'a> Evaluation<'a> {
             Int::SizeOfText(text) => Ok(count(self.str(text)?.chars().count())),
             Int::SizeOfList(list) => {
                 self.build(list)?;
-                Ok(count(self.length(list)))
+                Ok(count(self.length(list)?))
             }
             Int::SizeOfMap(map) => Ok(count(map(self.facts).len())),
             Int::SizeOfBytes(plain) => match self.plain(plain)? {
@@ -124,7 +149,7 @@ impl<'a> Evaluation<'a> {
             Str::Item(list, at) => {
                 self.build(list)?;
                 let at = self.int(at)?;
-                let item = within(at, self.length(list))?;
+                let item = within(at, self.length(list)?)?;
                 self.item(list, item)
             }
             Str::After(pair) => {
@@ -199,11 +224,19 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    pub(super) fn length(&self, list: &Strings) -> usize {
+    /// Joined lists are walked, so each of them is a step.
+    pub(super) fn length(&mut self, list: &Strings) -> Result<usize, Fault> {
         match list {
-            Strings::Fact(get, _) => get(self.facts).len(),
-            Strings::Items(items) => items.len(),
-            Strings::Join(lists) => lists.iter().map(|list| self.length(list)).sum(),
+            Strings::Fact(get, _) => Ok(get(self.facts).len()),
+            Strings::Items(items) => Ok(items.len()),
+            Strings::Join(lists) => {
+                let mut length = 0;
+                for list in lists.iter() {
+                    self.step()?;
+                    length += self.length(list)?;
+                }
+                Ok(length)
+            }
         }
     }
 
@@ -216,7 +249,8 @@ impl<'a> Evaluation<'a> {
             Strings::Join(lists) => {
                 let mut index = index;
                 for list in lists.iter() {
-                    let length = self.length(list);
+                    self.step()?;
+                    let length = self.length(list)?;
                     if index < length {
                         return self.item(list, index);
                     }

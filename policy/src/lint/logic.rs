@@ -2,7 +2,7 @@
 //! which test follows from which. What is not understood follows from nothing but itself.
 
 use super::bare;
-use crate::compile::{Bool, Int, TextTest};
+use crate::compile::{Bool, Int, Str, TextTest};
 use crate::eval::holds;
 use crate::facts::Facts;
 use crate::functions::components;
@@ -12,7 +12,7 @@ use crate::vocabulary::{FACTS, Slot};
 
 mod reads;
 
-use reads::single_fact;
+use reads::{is_certain, single_fact};
 
 /// Alternatives that a condition may have; one with more is left alone.
 const MAX_BRANCHES: usize = 64;
@@ -91,17 +91,16 @@ fn expand(node: &Bool, positive: bool) -> Option<Vec<Vec<Test<'_>>>> {
     }
 }
 
-/// A test that every text passes.
+/// A test that every text passes, of a text that is always there.
 fn is_trivial(node: &Bool) -> bool {
-    match node {
-        Bool::Text(TextTest::Under, ..) => false,
-        Bool::Text(_, _, text) => {
-            matches!(text, crate::compile::Str::Literal(text) if text.is_empty())
-        }
-        Bool::Glob(_, glob) => glob.is_everything(),
-        Bool::Matches(_, pattern) => pattern.is_everything(),
-        _ => false,
-    }
+    let (of, trivial) = match node {
+        Bool::Text(TextTest::Under, ..) => return false,
+        Bool::Text(_, of, Str::Literal(text)) => (of, text.is_empty()),
+        Bool::Glob(of, glob) => (of, glob.is_everything()),
+        Bool::Matches(of, pattern) => (of, pattern.is_everything()),
+        _ => return false,
+    };
+    trivial && is_certain(of)
 }
 
 impl<'c> Test<'c> {
@@ -218,7 +217,9 @@ fn are_apart(a: &Key, b: &Key) -> bool {
 
 fn lies_under(dir: &str, above: &str) -> bool {
     let mut parts = components(dir);
-    components(above).all(|wanted| parts.next() == Some(wanted))
+    // Nothing is under the empty text.
+    !above.is_empty()
+        && components(above).all(|wanted| parts.next() == Some(wanted))
         && dir.starts_with('/') == above.starts_with('/')
 }
 
@@ -263,3 +264,7 @@ fn range(test: &Test<'_>, fact: usize) -> Option<(i64, i64)> {
     };
     (*of == fact).then_some(range)
 }
+
+#[cfg(test)]
+#[path = "../tests/lint_logic.rs"]
+mod tests;

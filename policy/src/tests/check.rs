@@ -345,5 +345,5 @@ fn doubling_definitions_are_refused_without_expanding_them() {
 #[test]
 fn expanded_depth_is_bounded() {
     let error = chain(60, &|next| format!("{}$d{next}", "!".repeat(60))).unwrap_err();
-    assert_eq!(error, "with its definitions expanded, this nests deeper than 256 levels");
+    assert_eq!(error, "with its definitions expanded, this nests deeper than 160 levels");
 }

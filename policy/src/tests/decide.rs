@@ -118,3 +118,20 @@ fn the_same_files_loaded_again_say_the_same() {
         assert!(a.says_the_same_as(b), "{}", a.id);
     }
 }
+
+#[test]
+fn a_loop_inside_a_definition_leaves_the_loop_around_it_alone() {
+    let text = "version: \"1\"\ndefinitions:\n  \
+                odd: exec.argv.exists(b, b == run.tool)\n\
+                rules:\n  \
+                - { id: force, condition: \"run.args.exists(a, $odd || a == '--force')\", action: block }\n  \
+                - { id: rest, condition: \"true\", action: allow }\n";
+    let engine =
+        Engine::load(&[SourceFile { name: "rules.yaml".into(), text: text.into() }]).unwrap();
+    let mut facts = Facts::default();
+    facts.run.tool = "git".into();
+    facts.run.args = vec!["push".into(), "--force".into()];
+    facts.exec.argv = vec!["push".into(), "origin".into()];
+    let decision = engine.decide(&facts);
+    assert_eq!(decision.verdict, Verdict::Block, "{decision:?}");
+}

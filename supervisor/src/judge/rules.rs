@@ -25,6 +25,10 @@ use crate::record::decision::PolicyRecord;
 /// that name is reached as `./builtin`.
 const BUILTIN: &str = "builtin";
 
+/// The stack of a thread that loads rules. Conditions nest, and so does the loading of them, deeper
+/// than a usual thread can bear in a build without optimisation.
+pub(crate) const STACK_BYTES: usize = 8 << 20;
+
 /// One validated set.
 #[derive(Debug)]
 pub(crate) struct Ruleset {

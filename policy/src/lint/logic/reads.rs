@@ -48,3 +48,14 @@ fn number(node: &Int, facts: &mut Vec<usize>) -> bool {
         _ => false,
     }
 }
+
+/// Whether nothing can fail on the way to a text.
+pub(super) fn is_certain(text: &Str) -> bool {
+    match text {
+        Str::Literal(_) | Str::Fact(..) => true,
+        Str::Shared(inner) => is_certain(inner),
+        Str::Entry(_, key) => is_certain(key),
+        Str::After(pair) => pair.iter().all(is_certain),
+        _ => false,
+    }
+}

@@ -12,7 +12,7 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::files::is_rule_name;
-use super::{ReloadError, Rules, Trigger, on_disk};
+use super::{ReloadError, Rules, STACK_BYTES, Trigger, on_disk};
 use crate::record::Recorder;
 
 /// Changes have come to rest when there was none for this long.
@@ -60,6 +60,7 @@ impl Watch {
             Watching { rules, recorder, paths, watcher, woken, stopping: stopping.clone() };
         let thread = std::thread::Builder::new()
             .name("rules".to_owned())
+            .stack_size(STACK_BYTES)
             .spawn(move || watching.run())
             .map_err(notify::Error::io)?;
         Ok(Self { stopping, wake, thread: Some(thread) })
