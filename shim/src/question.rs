@@ -1,7 +1,7 @@
 //! What the daemon is asked before an action, and the verdict that comes back.
 
 use crate::failure::Failure;
-use crate::json::{Json, quote};
+use crate::json::Json;
 use crate::text;
 
 /// The daemon takes no longer body.
@@ -15,7 +15,7 @@ pub(crate) struct Question {
     /// What it acts on.
     pub(crate) target: String,
     /// What rules may look at besides.
-    pub(crate) metadata: Vec<(String, String)>,
+    pub(crate) metadata: Vec<(String, Json)>,
 }
 
 /// The types of actions.
@@ -51,16 +51,14 @@ impl Action {
 }
 
 impl Question {
-    /// The request's body. Every text is written by hand, so nothing of it can change the question.
+    /// The request's body.
     pub(crate) fn body(&self) -> Result<String, Failure> {
-        let member = |(key, value): &(String, String)| format!("{}:{}", quote(key), quote(value));
-        let metadata: Vec<String> = self.metadata.iter().map(member).collect();
-        let body = format!(
-            r#"{{"action_type":"{}","target":{},"metadata":{{{}}}}}"#,
-            self.action.name(),
-            quote(&self.target),
-            metadata.join(",")
-        );
+        let body = Json::Object(vec![
+            member("action_type", Json::String(self.action.name().to_owned())),
+            member("target", Json::String(self.target.clone())),
+            member("metadata", Json::Object(self.metadata.clone())),
+        ])
+        .to_string();
         if body.len() > MAX_BODY {
             return Err(Failure::failed(format!(
                 "the action takes {} bytes to describe, and outcalld is asked with {MAX_BODY} at \
@@ -115,7 +113,6 @@ impl Verdict {
     /// The whole verdict for programs.
     pub(crate) fn json(&self) -> String {
         let known = |text: &Option<String>| text.clone().map_or(Json::Null, Json::String);
-        let member = |key: &str, value| (key.to_owned(), value);
         Json::Object(vec![
             member("allowed", Json::Bool(self.allowed)),
             member("matched_rule", known(&self.rule)),
@@ -125,13 +122,18 @@ impl Verdict {
     }
 }
 
+/// One member of an object.
+pub(crate) fn member(key: &str, value: Json) -> (String, Json) {
+    (key.to_owned(), value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::json::parse;
 
     fn question(target: &str) -> Question {
-        let metadata = vec![("cwd".to_owned(), "/\"w".to_owned())];
+        let metadata = vec![member("cwd", Json::String("/\"w".to_owned()))];
         Question { action: Action::ShellExec, target: target.to_owned(), metadata }
     }
 

@@ -56,7 +56,13 @@ pub(super) fn check(words: &[OsString]) -> Result<Verb, String> {
             _ if only_plain => plain.push(word),
             "--" => only_plain = true,
             "--json" => json = true,
-            "--meta" => metadata.push(pair(words.next())?),
+            "--meta" => {
+                let (key, value) = pair(words.next())?;
+                if metadata.iter().any(|(known, _)| *known == key) {
+                    return Err(format!("--meta {key} is given twice"));
+                }
+                metadata.push((key, value));
+            }
             option if option.starts_with("--") => {
                 return Err(format!("check knows no option '{option}'; {USE}"));
             }

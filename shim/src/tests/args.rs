@@ -117,7 +117,14 @@ fn check_takes_metadata_anywhere() {
         panic!()
     };
     assert_eq!(target, "--json");
-    for bad in ["x y", "shell_exec", "shell_exec a b", "shell_exec a --meta", "shell_exec a --x"] {
+    for bad in [
+        "x y",
+        "shell_exec",
+        "shell_exec a b",
+        "shell_exec a --meta",
+        "shell_exec a --x",
+        "tool_exec a --meta k=1 --meta k=2",
+    ] {
         assert!(outcall(&format!("check {bad}")).is_err(), "{bad}");
     }
     assert!(outcall("check net x").unwrap_err().contains("network_call"));

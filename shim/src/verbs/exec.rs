@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::command::{Command, own_identity};
 use crate::failure::Failure;
 use crate::json::Json;
-use crate::question::{Action, Question};
+use crate::question::{Action, Question, member};
 use crate::sys::signal::Inherited;
 use crate::{handoff, install, log, text};
 
@@ -34,12 +34,10 @@ pub(super) fn exec(mut client: Client, exec: Exec, inherited: &Inherited) -> Res
     stay(client, released, &command)
 }
 
-/// Metadata is text to the daemon, so the arguments are a JSON array in it.
-fn metadata(arguments: &[OsString]) -> Result<Vec<(String, String)>, Failure> {
+/// What rules may look at: every argument by itself, and where it runs.
+fn metadata(arguments: &[OsString]) -> Result<Vec<(String, Json)>, Failure> {
     let cwd = std::env::current_dir().map_err(Failure::step("cannot tell the directory"))?;
     let words = arguments.iter().map(|word| Json::String(text::of(word.as_bytes()))).collect();
-    Ok(vec![
-        ("argv".to_owned(), Json::Array(words).to_string()),
-        ("cwd".to_owned(), text::of(cwd.as_os_str().as_bytes())),
-    ])
+    let cwd = Json::String(text::of(cwd.as_os_str().as_bytes()));
+    Ok(vec![member("argv", Json::Array(words)), member("cwd", cwd)])
 }

@@ -9,7 +9,8 @@ use super::print;
 use crate::args::{Probe, Subject};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::question::{Action, Question};
+use crate::json::Json;
+use crate::question::{Action, Question, member};
 use crate::text;
 
 pub(super) fn probe(client: &mut Client, probe: Probe) -> Result<i32, Failure> {
@@ -21,7 +22,7 @@ pub(super) fn probe(client: &mut Client, probe: Probe) -> Result<i32, Failure> {
 }
 
 fn question(subject: Subject) -> Result<Question, Failure> {
-    let own = |key: &str, value: String| (key.to_owned(), value);
+    let own = |key: &str, value: String| member(key, Json::String(value));
     Ok(match subject {
         Subject::Url { url, method } => Question {
             action: Action::NetworkCall,
@@ -39,7 +40,10 @@ fn question(subject: Subject) -> Result<Question, Failure> {
                 metadata: vec![own("operation", operation.to_owned()), requested],
             }
         }
-        Subject::Any { action, target, metadata } => Question { action, target, metadata },
+        Subject::Any { action, target, metadata } => {
+            let metadata = metadata.into_iter().map(|(key, value)| own(&key, value)).collect();
+            Question { action, target, metadata }
+        }
     })
 }
 

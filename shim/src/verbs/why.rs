@@ -12,8 +12,7 @@ pub(super) fn why(client: &mut Client, json: bool) -> Result<i32, Failure> {
         client.call(&Exchange::get("/v1/denials")).map_err(|error| failure("why", &error))?;
     let denials = data
         .get("denials")
-        .unwrap_or(&data)
-        .as_array()
+        .and_then(Json::as_array)
         .ok_or_else(|| Failure::unreachable("why failed: the answer has no list of denials"))?;
     if json {
         print(&format!("{data}\n"))?;
@@ -29,10 +28,12 @@ pub(super) fn why(client: &mut Client, json: bool) -> Result<i32, Failure> {
 fn line(denial: &Json) -> String {
     let field = |key| denial.get(key).and_then(Json::as_str);
     let truth = |key| denial.get(key).and_then(Json::as_bool).unwrap_or(false);
-    let mut words = vec![field("time").unwrap_or("-").to_owned()];
-    words.extend(["action_type", "target"].iter().filter_map(|key| field(key)).map(str::to_owned));
-    let mut line = words.join(" ");
-    line.push_str(&format!("; rule: {}", field("rule").unwrap_or("none")));
+    let mut line = field("when").unwrap_or("-").to_owned();
+    for word in ["action_type", "operation", "target"].into_iter().filter_map(field) {
+        line.push(' ');
+        line.push_str(word);
+    }
+    line.push_str(&format!("; rule: {}", field("matched_rule").unwrap_or("none")));
     line.push_str(&format!("; reason: {}", field("reason").unwrap_or("none")));
     if truth("asking_can_help") {
         line.push_str("; asking can help: outcall request FILE");
