@@ -159,7 +159,7 @@ impl Client {
 
     /// Takes what has arrived; the answer once it is complete.
     pub(crate) fn receive(&mut self) -> Result<Option<Answer>, CallError> {
-        if self.presence.as_ref().is_some_and(|file| !file.holds()) {
+        if self.presence.as_mut().is_some_and(|file| !file.holds()) {
             return Err(CallError::Vanished);
         }
         let mut room = [0; 16 * 1024];

@@ -6,23 +6,35 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::log;
 use crate::sys::inotify::Watch;
 
-/// How often the file is looked at where there is no watch: its loss must be noticed within a second.
+/// How often the file is looked at without a watch: its loss must be noticed within a second.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Device and inode.
 type Identity = (u64, u64);
 
-/// The socket's file, and a watch on its directory.
+/// The socket's file.
 #[derive(Debug)]
 pub(crate) struct Presence {
     path: PathBuf,
     identity: Identity,
-    watch: Option<Watch>,
+    eye: Eye,
+}
+
+/// How its loss is noticed.
+#[derive(Debug)]
+enum Eye {
+    /// By a look at that time, and then by a watch. What ends before needs none: closing a watch takes
+    /// the kernel some milliseconds.
+    Closed(Instant),
+    /// By the kernel's news of its directory.
+    Watching(Watch),
+    /// By looking again and again, since there can be no watch.
+    Looking,
 }
 
 impl Presence {
@@ -31,41 +43,59 @@ impl Presence {
     /// None where the connection does not lead to that file: a supervisor may answer for the path
     /// itself, and then the file, if there is one, is somebody else's.
     pub(crate) fn of(path: &Path, peer: Option<&Path>) -> Option<Self> {
-        let directory = CString::new(path.parent()?.as_os_str().as_bytes()).ok()?;
-        // Before the first look, so that no loss falls in between.
-        let watch = Watch::on(&directory);
         let identity = identity(path)?;
-        // A name from another mount namespace leads nowhere here, which proves nothing.
-        if peer.is_none_or(|peer| self::identity(peer).is_some_and(|other| other != identity)) {
+        // A relative name, or one of another mount namespace, proves nothing.
+        let peer = peer?;
+        let other = if peer.is_absolute() { self::identity(peer) } else { None };
+        if other.is_some_and(|other| other != identity) {
             return None;
         }
-        if let Err(error) = &watch {
-            log::debug(&format!("no inotify watch, looking twice a second instead: {error}"));
-        }
-        Some(Self { path: path.to_owned(), identity, watch: watch.ok() })
+        Some(Self { path: path.to_owned(), identity, eye: Eye::Closed(Instant::now() + LOOK) })
     }
 
     /// The fd that becomes readable when something is to be looked at.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.watch.as_ref().map(Watch::fd)
+        match &self.eye {
+            Eye::Watching(watch) => Some(watch.fd()),
+            _ => None,
+        }
     }
 
-    /// The longest time between two looks, where no fd tells.
+    /// The longest time until the next look, where no fd tells.
     pub(crate) fn patience(&self) -> Option<Duration> {
-        self.watch.is_none().then_some(LOOK)
+        match &self.eye {
+            Eye::Closed(until) => Some(until.saturating_duration_since(Instant::now())),
+            Eye::Watching(_) => None,
+            Eye::Looking => Some(LOOK),
+        }
     }
 
     /// Whether the file is still there, as far as there is news.
-    pub(crate) fn holds(&self) -> bool {
-        match &self.watch {
-            Some(watch) if !watch.drain() => true,
-            _ => self.is_there(),
+    pub(crate) fn holds(&mut self) -> bool {
+        match &self.eye {
+            Eye::Closed(until) if Instant::now() < *until => return true,
+            // The watch comes before the look, so that no loss falls in between.
+            Eye::Closed(_) => self.eye = self.open(),
+            Eye::Watching(watch) if !watch.drain() => return true,
+            Eye::Watching(_) | Eye::Looking => {}
         }
+        self.is_there()
     }
 
     /// Whether the file is still there, by looking. A file that replaced it is another one.
     pub(crate) fn is_there(&self) -> bool {
         identity(&self.path) == Some(self.identity)
+    }
+
+    fn open(&self) -> Eye {
+        let directory = self.path.parent().unwrap_or(Path::new("/")).as_os_str();
+        match CString::new(directory.as_bytes()).map_err(Into::into).and_then(|d| Watch::on(&d)) {
+            Ok(watch) => Eye::Watching(watch),
+            Err(error) => {
+                log::debug(&format!("no inotify watch, looking twice a second instead: {error}"));
+                Eye::Looking
+            }
+        }
     }
 }
 
@@ -115,10 +145,12 @@ mod tests {
                 let path = scratch.socket();
                 let _listener = UnixListener::bind(&path).unwrap();
                 let mut presence = Presence::of(&path, Some(&path)).unwrap();
-                if !watched {
-                    presence.watch = None;
-                }
+                assert!(presence.patience().is_some_and(|rest| rest <= LOOK));
+                assert!(presence.holds() && presence.fd().is_none());
+                presence.eye = if watched { Eye::Closed(Instant::now()) } else { Eye::Looking };
+                assert!(presence.holds());
                 assert_eq!(presence.patience().is_some(), !watched);
+                assert_eq!(presence.fd().is_some(), watched);
                 fs::write(path.with_file_name("beside"), "").unwrap();
                 fs::remove_file(path.with_file_name("beside")).unwrap();
                 assert!(presence.holds() && presence.is_there(), "{name} {watched}");
@@ -137,7 +169,9 @@ mod tests {
         let _listeners = (UnixListener::bind(&path).unwrap(), UnixListener::bind(&other).unwrap());
         assert!(Presence::of(&path, Some(&other)).is_none(), "the peer is another file");
         assert!(Presence::of(&path, None).is_none(), "the peer has no name");
-        let elsewhere = Path::new("/nonexistent/agent.sock");
-        assert!(Presence::of(&path, Some(elsewhere)).is_some(), "mounted under another name");
+        for elsewhere in ["/nonexistent/agent.sock", "Cargo.toml"] {
+            let elsewhere = Path::new(elsewhere);
+            assert!(Presence::of(&path, Some(elsewhere)).is_some(), "a name of somewhere else");
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! What happens when the daemon is missing, dies, hangs or lies: nothing runs on, and the code is 5.
-#![allow(unsafe_code, missing_docs, unreachable_pub)]
+#![allow(unsafe_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod fake;
 
