@@ -29,6 +29,7 @@ pub(crate) enum End {
 pub(crate) struct Monitor {
     client: Client,
     workload: i32,
+    is_reaped: bool,
     signals: Signals,
     reports: Option<File>,
     exec_error: Option<i32>,
@@ -43,6 +44,7 @@ impl Monitor {
         Self {
             client,
             workload: pid,
+            is_reaped: false,
             signals,
             reports: Some(reports),
             exec_error: None,
@@ -84,8 +86,8 @@ impl Monitor {
         loop {
             match process::wait_any() {
                 Wait::News(pid, event) if pid == self.workload => match event {
-                    Event::Exited(code) => return Some(code),
-                    Event::Killed(signal) => return Some(128 + signal),
+                    Event::Exited(code) => return Some(self.reaped(code)),
+                    Event::Killed(signal) => return Some(self.reaped(128 + signal)),
                     Event::Stopped(_) => self.stop_too(),
                     Event::Continued => {}
                 },
@@ -95,6 +97,16 @@ impl Monitor {
                 Wait::NoChildren => return Some(1),
             }
         }
+    }
+
+    fn reaped(&mut self, code: i32) -> i32 {
+        self.is_reaped = true;
+        code
+    }
+
+    /// The workload, unless it has ended: then its number may be somebody else's.
+    pub(crate) fn workload(&self) -> Option<i32> {
+        (!self.is_reaped).then_some(self.workload)
     }
 
     /// The shell that started us must see the stop, and its continue must reach the workload.

@@ -208,11 +208,31 @@ fn as_pid_one_everything_ends() {
     let (code, _, err) = outcome(child);
     assert_eq!(code, 5, "{err}");
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
-    let left = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    assert!(!left.into_iter().any(|line| line == b"sleep\x00321.5\x00"));
+    assert!(!is_running(b"sleep\x00321.5\x00"));
+}
+
+fn is_running(line: &[u8]) -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|found| found == line)
+}
+
+/// FR-004: a container without /proc hides the tree; the program itself is killed all the same.
+#[test]
+fn without_proc_the_program_still_ends() {
+    let Some(place) = Place::new("no-proc") else { return };
+    place.serve(Manner::Good);
+    let shim = env!("CARGO_BIN_EXE_outcall-agent");
+    let cover = "mount -t tmpfs tmpfs /proc && exec \"$@\"";
+    let words = ["/bin/sh", "-c", cover, "sh", shim, "exec", "sleep", "321.7"];
+    let child = place.enter(&words).stderr(Stdio::piped()).spawn().unwrap();
+    until(|| is_running(b"sleep\x00321.7\x00"));
+    let begin = Instant::now();
+    std::fs::remove_file(place.socket()).unwrap();
+    let (code, _, err) = outcome(child);
+    assert_eq!(code, 5, "{err}");
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert!(!is_running(b"sleep\x00321.7\x00"));
 }
 
 /// FR-019: while a verdict is pending the daemon is asked on another connection whether it is alive.

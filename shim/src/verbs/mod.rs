@@ -42,7 +42,7 @@ fn stay(client: Client, released: Released, command: &Command) -> Result<i32, Fa
     // The monitor holds the connection, so the daemon sees it close after the last process is gone.
     let mut monitor = Monitor::new(client, released);
     let end = monitor.run();
-    tree::kill_descendants();
+    tree::kill_descendants(monitor.workload());
     match end {
         End::Exited(code) => Ok(code),
         End::ExecFailed(errno) => Err(Failure::failed(command.explain(errno))),
