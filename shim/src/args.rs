@@ -1,95 +1,252 @@
 //! The command line and the one environment variable that counts.
 
-use std::ffi::OsString;
+mod help;
+mod probes;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
+use crate::command::is_own_name;
 use crate::failure::Failure;
-
-const HELP: &str = "\
-outcall: run a command under the supervision of outcalld
-
-Usage: outcall run [--connected FD] -- CMD [ARGS...]
-
-  run              install the filter, hand its listener to outcalld, then run CMD as a child
-  --connected FD   use the connected Unix stream socket FD instead of /run/outcall/agent.sock
-  --help           print this text
-  --version        print the version
-
-Environment:
-  OUTCALL_TIMEOUT_SECS   longest wait for one answer of outcalld, 1 to 300 (default 30)
-  RUST_LOG               error, warn (default), info, debug or off
-
-Exit codes: CMD's own, 128+N if signal N ended it, 1 refused or failed, 5 outcalld unreachable
-";
-
-const VERSION: &str = concat!("outcall ", env!("CARGO_PKG_VERSION"), "\n");
+use crate::question::Action;
 
 /// What the caller asked for.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
-    /// Run a command under supervision.
-    Run(Run),
+    /// Talk to the daemon.
+    Talk(Talk),
     /// Print a text on stdout and stop.
     Print(&'static str),
 }
 
-/// `outcall run`.
+/// A verb, and over which connection.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct Talk {
     /// A connected socket that was passed in, instead of the constant path.
     pub(crate) connected: Option<i32>,
-    /// The program and its arguments; never empty.
-    pub(crate) command: Vec<OsString>,
+    /// What to do.
+    pub(crate) verb: Verb,
 }
 
-/// Reads the arguments after the program's own name; an error is a sentence for the caller.
+/// What to do.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verb {
+    /// Run a command behind the filter; never empty.
+    Run(Vec<OsString>),
+    /// Ask, then run a program.
+    Exec(Exec),
+    /// Ask.
+    Probe(Probe),
+    /// Print the latest refusals.
+    Why {
+        /// As JSON.
+        json: bool,
+    },
+    /// Send the rules in a file to the operator.
+    Submit(OsString),
+    /// Print what came of a request.
+    Status(String),
+}
+
+/// A program to run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Exec {
+    /// What to look for in PATH.
+    pub(crate) program: OsString,
+    /// Its arguments, its name as the caller gave it first.
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// A question that is only asked.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Probe {
+    /// About what.
+    pub(crate) subject: Subject,
+    /// Whether the verdict is printed as JSON.
+    pub(crate) json: bool,
+}
+
+/// What a probe is about.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Subject {
+    /// A request over the network.
+    Url {
+        /// With its scheme.
+        url: String,
+        /// In capitals.
+        method: String,
+    },
+    /// A file.
+    File {
+        /// As written.
+        path: OsString,
+        /// `read` or `write`.
+        operation: &'static str,
+    },
+    /// Anything, in the daemon's own words.
+    Any {
+        /// The type.
+        action: Action,
+        /// The target, as written.
+        target: String,
+        /// The metadata, as written.
+        metadata: Vec<(String, String)>,
+    },
+}
+
+/// Reads the arguments, the program's own name first; an error is a sentence for the caller.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Request, String> {
     let mut arguments = arguments.into_iter();
-    let Some(verb) = arguments.next() else {
-        return Err("no command given; use: outcall run -- CMD ARGS...".into());
+    let name = arguments.next().unwrap_or_default();
+    let mut words: Vec<OsString> = arguments.collect();
+    if let Some(program) = stands_for(&name) {
+        let first = Path::new(&name).file_name().unwrap_or(&name).to_owned();
+        words.insert(0, first);
+        let verb = Verb::Exec(Exec { program, arguments: words });
+        return Ok(Request::Talk(Talk { connected: None, verb }));
+    }
+    let mut connected = None;
+    if words.first().is_some_and(|word| word == "--connected") {
+        connected = Some(socket_number(words.get(1))?);
+        words.drain(..2);
+    }
+    let Some(first) = words.first() else {
+        return Err("no command given; use: outcall run -- CMD ARGS..., or outcall --help".into());
     };
-    match verb.to_str() {
-        Some("--help" | "-h") => Ok(Request::Print(HELP)),
-        Some("--version" | "-V") => Ok(Request::Print(VERSION)),
-        Some("run") => parse_run(arguments),
-        _ => Err(format!(
-            "unknown verb '{}'; this version knows: outcall run -- CMD ARGS...",
-            verb.to_string_lossy()
-        )),
+    match first.to_str() {
+        Some("--help" | "-h") => print_help(words.get(1)),
+        Some("--version" | "-V") => Ok(Request::Print(help::VERSION)),
+        Some("run") => run(connected, &words[1..]),
+        Some(verb) if !takes_any_word(verb) && is_help(words.get(1)) => print_help(Some(first)),
+        _ => Ok(Request::Talk(Talk { connected, verb: verb(&words)? })),
     }
 }
 
-fn parse_run(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
-    let mut connected = None;
+/// The program that the shim stands for under this name. A login shell's name begins with a dash.
+fn stands_for(name: &OsStr) -> Option<OsString> {
+    let base = Path::new(name).file_name()?;
+    let program = OsStr::from_bytes(base.as_bytes().strip_prefix(b"-").unwrap_or(base.as_bytes()));
+    (!program.is_empty() && !is_own_name(program)).then(|| program.to_owned())
+}
+
+/// Whether the words after this one are a program's, `--help` too.
+fn takes_any_word(verb: &str) -> bool {
+    matches!(verb, "bash" | "sh" | "shell") || help::text(Some(verb)).is_none()
+}
+
+fn is_help(word: Option<&OsString>) -> bool {
+    word.is_some_and(|word| word == "--help" || word == "-h")
+}
+
+fn print_help(verb: Option<&OsString>) -> Result<Request, String> {
+    let verb = verb.map(|verb| verb.to_string_lossy());
+    match help::text(verb.as_deref()) {
+        Some(text) => Ok(Request::Print(text)),
+        None => Err(format!("no verb '{}'; see: outcall --help", verb.unwrap_or_default())),
+    }
+}
+
+fn verb(words: &[OsString]) -> Result<Verb, String> {
+    let rest = words.get(1..).unwrap_or_default();
+    match words.first().and_then(|word| word.to_str()) {
+        Some("exec") => match rest {
+            [dashes, words @ ..] if dashes == "--" => exec(words),
+            [option, ..] if option.as_bytes().starts_with(b"-") => {
+                Err(unknown_option(option, "exec -- PROG ARGS..."))
+            }
+            words => exec(words),
+        },
+        Some("--") => exec(rest),
+        Some("shell") => {
+            let mut words = words.to_vec();
+            words[0] = "sh".into();
+            exec(&words)
+        }
+        Some(verb @ ("fetch" | "http" | "https" | "curl" | "wget")) => probes::fetch(verb, rest),
+        Some(verb @ ("file" | "read" | "write")) => probes::file(verb, rest),
+        Some("check") => probes::check(rest),
+        Some("why") => match rest {
+            [] => Ok(Verb::Why { json: false }),
+            [word] if word == "--json" => Ok(Verb::Why { json: true }),
+            _ => Err("use: outcall why [--json]".into()),
+        },
+        Some("request") => request(rest),
+        Some(option) if option.starts_with('-') => {
+            Err(unknown_option(OsStr::new(option), "-- PROG ARGS..."))
+        }
+        _ => exec(words),
+    }
+}
+
+fn unknown_option(option: &OsStr, instead: &str) -> String {
+    format!(
+        "unknown option '{}'; a program of that name is run by: outcall {instead}",
+        option.to_string_lossy()
+    )
+}
+
+fn exec(words: &[OsString]) -> Result<Verb, String> {
+    match words.first() {
+        Some(program) if !program.is_empty() => {
+            Ok(Verb::Exec(Exec { program: program.clone(), arguments: words.to_vec() }))
+        }
+        _ => Err("exec needs a program; use: outcall exec PROG ARGS...".into()),
+    }
+}
+
+fn request(words: &[OsString]) -> Result<Verb, String> {
+    match words {
+        [status, id] if status == "status" => match id.to_str().filter(|id| is_id(id)) {
+            Some(id) => Ok(Verb::Status(id.to_owned())),
+            None => Err(format!("'{}' is no id of a request", id.to_string_lossy())),
+        },
+        [file] if file == "-" || !file.as_bytes().starts_with(b"-") => {
+            Ok(Verb::Submit(file.clone()))
+        }
+        _ => Err("use: outcall request FILE, or: outcall request status ID".into()),
+    }
+}
+
+/// It becomes part of a path, so it is checked here.
+pub(crate) fn is_id(id: &str) -> bool {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    !id.is_empty() && id.len() <= 128 && id.bytes().all(part)
+}
+
+fn run(outer: Option<i32>, words: &[OsString]) -> Result<Request, String> {
+    const USE: &str = "outcall run -- CMD ARGS...";
+    let mut connected = outer;
+    let mut words = words.iter();
     loop {
-        let Some(word) = arguments.next() else {
-            return Err("run needs a command after --; use: outcall run -- CMD ARGS...".into());
+        let Some(word) = words.next() else {
+            return Err(format!("run needs a command after --; use: {USE}"));
         };
         match word.to_str() {
             Some("--") => break,
-            Some("--help" | "-h") => return Ok(Request::Print(HELP)),
+            Some("--help" | "-h") => return print_help(Some(&"run".into())),
             Some("--connected") if connected.is_none() => {
-                connected = Some(socket_number(arguments.next())?);
+                connected = Some(socket_number(words.next())?);
             }
             _ => {
                 return Err(format!(
-                    "unexpected '{}'; the command goes after --: outcall run -- CMD ARGS...",
+                    "unexpected '{}'; the command goes after --: {USE}",
                     word.to_string_lossy()
                 ));
             }
         }
     }
-    let command: Vec<OsString> = arguments.collect();
+    let command: Vec<OsString> = words.cloned().collect();
     if command.first().is_none_or(|program| program.is_empty()) {
-        return Err("run needs a command after --; use: outcall run -- CMD ARGS...".into());
+        return Err(format!("run needs a command after --; use: {USE}"));
     }
-    Ok(Request::Run(Run { connected, command }))
+    Ok(Request::Talk(Talk { connected, verb: Verb::Run(command) }))
 }
 
 /// Standard fds belong to the command, so a socket is never one of them.
-fn socket_number(word: Option<OsString>) -> Result<i32, String> {
-    word.as_deref()
-        .and_then(|w| w.to_str())
+fn socket_number(word: Option<&OsString>) -> Result<i32, String> {
+    word.and_then(|w| w.to_str())
         .filter(|w| w.bytes().all(|b| b.is_ascii_digit()))
         .and_then(|w| w.parse().ok())
         .filter(|fd| *fd > 2)
@@ -116,61 +273,5 @@ pub(crate) fn timeout(value: Option<OsString>) -> Result<Duration, Failure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::ffi::OsStringExt;
-
-    fn words(line: &str) -> Vec<OsString> {
-        line.split_whitespace().map(OsString::from).collect()
-    }
-
-    #[test]
-    fn run_takes_everything_after_the_dashes_untouched() {
-        let mut line = words("run -- cmd --help -- x");
-        line.push(OsString::from_vec(vec![0xff, 0xfe]));
-        let expected = line[2..].to_vec();
-        assert_eq!(parse(line), Ok(Request::Run(Run { connected: None, command: expected })));
-    }
-
-    #[test]
-    fn connected_is_a_number_above_the_standard_fds() {
-        let Ok(Request::Run(run)) = parse(words("run --connected 7 -- a")) else { panic!() };
-        assert_eq!(run.connected, Some(7));
-        for bad in ["2", "-1", "+7", "x", "99999999999"] {
-            assert!(parse(words(&format!("run --connected {bad} -- a"))).is_err(), "{bad}");
-        }
-        assert!(parse(words("run --connected 7 --connected 8 -- a")).is_err());
-    }
-
-    #[test]
-    fn wrong_lines_get_a_sentence() {
-        for (line, hint) in [
-            ("", "no command given"),
-            ("run", "needs a command"),
-            ("run --", "needs a command"),
-            ("run ls", "goes after --"),
-            ("frobnicate", "unknown verb 'frobnicate'"),
-        ] {
-            let error = parse(words(line)).unwrap_err();
-            assert!(error.contains(hint), "{line}: {error}");
-        }
-        let empty = vec!["run".into(), "--".into(), OsString::new()];
-        assert!(parse(empty).is_err());
-    }
-
-    #[test]
-    fn help_and_version_print() {
-        assert_eq!(parse(words("--help")), Ok(Request::Print(HELP)));
-        assert_eq!(parse(words("run --help")), Ok(Request::Print(HELP)));
-        assert_eq!(parse(words("--version")), Ok(Request::Print(VERSION)));
-    }
-
-    #[test]
-    fn timeouts_are_strict() {
-        assert_eq!(timeout(None).unwrap(), Duration::from_secs(30));
-        assert_eq!(timeout(Some("300".into())).unwrap(), Duration::from_secs(300));
-        for bad in ["", "0", "301", "5s", "-1", "+5", " 5", "99999999999999999999"] {
-            assert_eq!(timeout(Some(bad.into())).unwrap_err().exit_code(), 5, "{bad}");
-        }
-    }
-}
+#[path = "tests/args.rs"]
+mod tests;

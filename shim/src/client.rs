@@ -1,44 +1,52 @@
 //! The one connection to `outcalld`: a request, its answer, the next request.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::answer::{Answer, CallError};
 use crate::failure::Failure;
 use crate::http;
-use crate::json::{self, Json};
+use crate::json::Json;
 use crate::log;
+use crate::presence::Presence;
+use crate::pulse::{HEARTBEAT, Pulse};
+use crate::question::{Question, Verdict};
 use crate::sys::{fd, socket};
 
 /// The only address the shim ever talks to.
 const AGENT_SOCKET: &str = "/run/outcall/agent.sock";
 
-/// Why a request has no good answer.
-#[derive(Debug)]
-pub(crate) enum CallError {
-    /// The peer closed the connection.
-    Closed,
-    /// The kernel refused to send or receive.
-    Io(io::Error),
-    /// No complete answer in time.
-    TimedOut(Duration),
-    /// An answer that breaks the protocol.
-    Malformed(&'static str),
-    /// A well-formed refusal: status and the daemon's sentence.
-    Refused(u16, String),
+/// One request: what is sent, and the status that means success.
+pub(crate) struct Exchange<'a> {
+    method: &'static str,
+    path: &'a str,
+    body: &'a str,
+    passed: Option<BorrowedFd<'a>>,
+    success: u16,
 }
 
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("the connection was closed"),
-            Self::Io(error) => write!(f, "the connection failed: {error}"),
-            Self::TimedOut(limit) => write!(f, "no answer within {} s", limit.as_secs()),
-            Self::Malformed(what) => write!(f, "the answer has {what}"),
-            Self::Refused(status, sentence) => write!(f, "{sentence} (HTTP {status})"),
-        }
+impl<'a> Exchange<'a> {
+    /// Asks for something.
+    pub(crate) fn get(path: &'a str) -> Self {
+        Self { method: "GET", path, body: "", passed: None, success: 200 }
+    }
+
+    /// Sends something.
+    pub(crate) fn post(path: &'a str, body: &'a str) -> Self {
+        Self { method: "POST", body, ..Self::get(path) }
+    }
+
+    /// A descriptor rides on the first byte.
+    pub(crate) fn carrying(self, passed: BorrowedFd<'a>) -> Self {
+        Self { passed: Some(passed), ..self }
+    }
+
+    /// Something new comes of it, and the status says so.
+    pub(crate) fn creating(self) -> Self {
+        Self { success: 201, ..self }
     }
 }
 
@@ -48,25 +56,23 @@ pub(crate) struct Client {
     received: Vec<u8>,
     timeout: Duration,
     token: Option<String>,
+    /// Whether the constant path leads to the daemon; a connection that was passed in has no address.
+    has_address: bool,
+    presence: Option<Presence>,
 }
 
 impl Client {
     /// Connects to the constant path.
     pub(crate) fn connect(timeout: Duration) -> Result<Self, Failure> {
-        let deadline = Instant::now() + timeout;
-        loop {
-            match socket::connect(AGENT_SOCKET) {
-                Ok(socket) => return Ok(Self::over(socket, timeout)),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
-                    thread::sleep(Duration::from_millis(5));
-                }
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    let sentence = format!("agent socket not found at {AGENT_SOCKET}");
-                    return Err(Failure::unreachable(sentence));
-                }
-                Err(e) => return Err(Failure::lost_because(format!("{AGENT_SOCKET}: {e}"))),
+        let socket = dial(timeout).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                Failure::unreachable(format!("agent socket not found at {AGENT_SOCKET}"))
             }
-        }
+            _ => Failure::lost_because(format!("{AGENT_SOCKET}: {error}")),
+        })?;
+        let peer = socket::peer_path(socket.as_fd());
+        let presence = Presence::of(Path::new(AGENT_SOCKET), peer.as_deref());
+        Ok(Self { has_address: true, presence, ..Self::over(socket, timeout) })
     }
 
     /// Uses a connected socket that the caller passed in.
@@ -83,13 +89,20 @@ impl Client {
     }
 
     fn over(socket: OwnedFd, timeout: Duration) -> Self {
-        Self { socket, received: Vec::new(), timeout, token: None }
+        let (received, token) = (Vec::new(), None);
+        Self { socket, received, timeout, token, has_address: false, presence: None }
+    }
+
+    /// Another connection of the same session, for heartbeats beside a request that is pending.
+    fn beside(&self) -> Result<Self, CallError> {
+        let socket = dial(self.timeout).map_err(CallError::Io)?;
+        Ok(Self { token: self.token.clone(), ..Self::over(socket, self.timeout) })
     }
 
     /// Registers this process; who it is, the daemon finds out by itself.
     pub(crate) fn check_in(&mut self) -> Result<(), Failure> {
         let data = self
-            .call("POST", "/v1/checkin", "{}", None)
+            .call(&Exchange::post("/v1/checkin", "{}"))
             .map_err(|error| Failure::from_call("check-in", &error))?;
         let token = data
             .get("session_token")
@@ -101,32 +114,54 @@ impl Client {
         Ok(())
     }
 
-    /// One request and its answer's data, within the timeout. `passed` rides on the first byte.
-    pub(crate) fn call(
-        &mut self,
-        method: &str,
-        path: &str,
-        body: &str,
-        passed: Option<BorrowedFd<'_>>,
-    ) -> Result<Json, CallError> {
+    /// Asks about an action. What is no verdict is no permission.
+    pub(crate) fn ask(&mut self, question: &Question) -> Result<Verdict, Failure> {
+        let body = question.body()?;
+        let data = self
+            .call(&Exchange::post("/v1/permissions/check", &body))
+            .map_err(|error| Failure::from_call("check", &error))?;
+        Verdict::read(&data).map_err(|field| {
+            Failure::unreachable(format!("check failed: the verdict has no usable '{field}'"))
+        })
+    }
+
+    /// One request and its answer's data, within the timeout.
+    pub(crate) fn call(&mut self, exchange: &Exchange<'_>) -> Result<Json, CallError> {
         let deadline = Instant::now() + self.timeout;
+        let Exchange { method, path, body, passed, success } = *exchange;
         self.send(&http::request(method, path, self.token.as_deref(), body), passed, deadline)?;
+        let mut companion = None;
+        let mut pulse = Pulse::after(HEARTBEAT);
         loop {
-            if let Some(data) = self.receive()? {
-                return Ok(data);
+            if let Some(answer) = self.receive()? {
+                return answer.data(success);
             }
-            self.await_ready(libc::POLLIN, deadline)?;
+            if companion.is_none() && self.has_address && Instant::now() >= pulse.next() {
+                companion = Some(self.beside()?);
+            }
+            if let Some(beside) = &mut companion {
+                pulse.listen(beside)?;
+                pulse.beat(beside)?;
+            }
+            let due = if self.has_address { deadline.min(pulse.next()) } else { deadline };
+            self.await_answer(deadline, due, companion.as_ref())?;
         }
     }
 
     /// Sends a heartbeat; the answer comes through [`Client::receive`].
     pub(crate) fn start_heartbeat(&mut self) -> Result<(), CallError> {
+        if self.presence.as_ref().is_some_and(|file| !file.is_there()) {
+            return Err(CallError::Vanished);
+        }
         let request = http::request("GET", "/v1/heartbeat", self.token.as_deref(), "");
         self.send(&request, None, Instant::now() + self.timeout)
     }
 
-    /// Takes what has arrived; the answer's data once it is complete.
-    pub(crate) fn receive(&mut self) -> Result<Option<Json>, CallError> {
+    /// Takes what has arrived; the answer once it is complete.
+    pub(crate) fn receive(&mut self) -> Result<Option<Answer>, CallError> {
+        if self.presence.as_mut().is_some_and(|file| !file.holds()) {
+            return Err(CallError::Vanished);
+        }
         let mut room = [0; 16 * 1024];
         loop {
             match socket::receive(self.socket.as_fd(), &mut room) {
@@ -138,7 +173,7 @@ impl Client {
             }
             if let Some(response) = http::parse(&self.received).map_err(CallError::Malformed)? {
                 self.received.clear();
-                return open_envelope(&response).map(Some);
+                return Answer::read(&response).map(Some);
             }
         }
     }
@@ -148,14 +183,21 @@ impl Client {
         self.timeout
     }
 
-    /// The fd to wait on.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    /// What to wait for between two calls of [`Client::receive`].
+    pub(crate) fn interests(&self) -> [libc::pollfd; 2] {
+        let file = self.presence.as_ref().and_then(Presence::fd);
+        [fd::interest(self.socket.as_fd(), libc::POLLIN), fd::optional(file, libc::POLLIN)]
     }
 
-    /// The fd's number.
-    pub(crate) fn number(&self) -> RawFd {
-        self.socket.as_raw_fd()
+    /// The longest time between two calls of [`Client::receive`].
+    pub(crate) fn patience(&self) -> Duration {
+        self.presence.as_ref().and_then(Presence::patience).unwrap_or(Duration::MAX)
+    }
+
+    /// The numbers of its fds; -1 stands for none.
+    pub(crate) fn numbers(&self) -> [RawFd; 2] {
+        let file = self.presence.as_ref().and_then(Presence::fd);
+        [self.socket.as_raw_fd(), file.map_or(-1, |fd| fd.as_raw_fd())]
     }
 
     fn send(
@@ -175,7 +217,8 @@ impl Client {
                     passed = None;
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    self.await_ready(libc::POLLOUT, deadline)?;
+                    let mut fds = [fd::interest(self.socket.as_fd(), libc::POLLOUT)];
+                    fd::poll(&mut fds, self.left(deadline)?).map_err(CallError::Io)?;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Err(CallError::Closed),
@@ -185,39 +228,40 @@ impl Client {
         Ok(())
     }
 
-    fn await_ready(&self, events: libc::c_short, deadline: Instant) -> Result<(), CallError> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(CallError::TimedOut(self.timeout));
+    /// Waits for news, at most until `due`; an error once `deadline` has passed.
+    fn await_answer(
+        &self,
+        deadline: Instant,
+        due: Instant,
+        companion: Option<&Client>,
+    ) -> Result<(), CallError> {
+        self.left(deadline)?;
+        let wait = due.saturating_duration_since(Instant::now()).min(self.patience());
+        let [answer, file] = self.interests();
+        let beside = companion.map(|client| client.socket.as_fd());
+        fd::poll(&mut [answer, file, fd::optional(beside, libc::POLLIN)], wait)
+            .map(drop)
+            .map_err(CallError::Io)
+    }
+
+    fn left(&self, deadline: Instant) -> Result<Duration, CallError> {
+        match deadline.saturating_duration_since(Instant::now()) {
+            left if left.is_zero() => Err(CallError::TimedOut(self.timeout)),
+            left => Ok(left),
         }
-        let mut fds = [fd::interest(self.socket.as_fd(), events)];
-        fd::poll(&mut fds, left).map(drop).map_err(CallError::Io)
     }
 }
 
-impl Failure {
-    /// A request of the registration that has no good answer.
-    pub(crate) fn from_call(what: &str, error: &CallError) -> Self {
-        match error {
-            CallError::Refused(..) => Self::unreachable(format!("{what} refused: {error}")),
-            CallError::Malformed(_) => Self::unreachable(format!("{what} failed: {error}")),
-            _ => Self::lost_because(format!("{what}: {error}")),
+/// Connects. A full backlog is waited out, since that is no refusal.
+fn dial(timeout: Duration) -> io::Result<OwnedFd> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        match socket::connect(AGENT_SOCKET) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            outcome => return outcome,
         }
-    }
-}
-
-/// A status and an envelope that contradict each other are no answer.
-fn open_envelope(response: &http::Response) -> Result<Json, CallError> {
-    let envelope =
-        json::parse(&response.body).ok_or(CallError::Malformed("a body that is not JSON"))?;
-    let success = envelope.get("success").and_then(Json::as_bool);
-    let error = envelope.get("error").filter(|error| **error != Json::Null);
-    match (success, response.status, error) {
-        (Some(true), 200, None) => Ok(envelope.get("data").cloned().unwrap_or(Json::Null)),
-        (Some(false), 400.., Some(Json::String(sentence))) => {
-            Err(CallError::Refused(response.status, sentence.clone()))
-        }
-        _ => Err(CallError::Malformed("a status and an envelope that do not fit together")),
     }
 }
 
@@ -227,15 +271,11 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
-    fn answer(status: &str, body: &str) -> String {
-        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
-    }
-
     fn call_with(reply: &str, timeout: Duration) -> Result<Json, CallError> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(reply.as_bytes()).unwrap();
         let mut client = Client::over(ours.into(), timeout);
-        let outcome = client.call("GET", "/v1/x", "", None);
+        let outcome = client.call(&Exchange::get("/v1/x"));
         let mut request = [0; 512];
         let n = theirs.read(&mut request).unwrap();
         assert!(request[..n].starts_with(b"GET /v1/x HTTP/1.1\r\n"));
@@ -243,25 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_consistent_envelope_is_an_answer() {
-        let second = Duration::from_secs(1);
-        let good = call_with(&answer("200 OK", r#"{"success":true,"data":{"a":1}}"#), second);
-        assert!(good.unwrap().get("a").is_some());
-        let refused = answer("403 Forbidden", r#"{"success":false,"error":"no"}"#);
-        assert_eq!(call_with(&refused, second).unwrap_err().to_string(), "no (HTTP 403)");
-        for (status, body) in [
-            ("200 OK", r#"{"success":false,"error":"no"}"#),
-            ("200 OK", r#"{"success":true,"data":{},"error":"no"}"#),
-            ("403 Forbidden", r#"{"success":true,"data":{}}"#),
-            ("200 OK", r#"{"success":"true","data":{}}"#),
-            ("200 OK", r#"{"data":{}}"#),
-            ("500 Oops", r#"{"success":false}"#),
-            ("200 OK", "[]"),
-            ("200 OK", "not json"),
-        ] {
-            let outcome = call_with(&answer(status, body), second);
-            assert!(matches!(outcome, Err(CallError::Malformed(_))), "{status} {body}");
-        }
+    fn an_answer_is_its_data() {
+        let body = r#"{"success":true,"data":{"a":1}}"#;
+        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        assert!(call_with(&reply, Duration::from_secs(1)).unwrap().get("a").is_some());
     }
 
     #[test]
@@ -277,7 +302,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
         let mut client = Client::over(ours.into(), Duration::from_secs(1));
-        assert!(matches!(client.call("GET", "/", "", None), Err(CallError::Closed)));
+        assert!(matches!(client.call(&Exchange::get("/")), Err(CallError::Closed)));
     }
 
     #[test]

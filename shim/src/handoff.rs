@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use crate::client::Client;
+use crate::client::{Client, Exchange};
 use crate::failure::Failure;
 use crate::install::{Gate, Held};
 use crate::log;
@@ -27,20 +27,29 @@ pub(crate) struct Released {
 pub(crate) fn hand_over(mut held: Held, client: &mut Client) -> Result<Released, Failure> {
     let listener = held.take_listener().ok_or_else(|| Failure::failed("there is no listener"))?;
     client
-        .call("POST", "/v1/supervise", "{}", Some(listener.as_fd()))
+        .call(&Exchange::post("/v1/supervise", "{}").carrying(listener.as_fd()))
         .map_err(|error| Failure::from_call("supervision", &error))?;
     // With the table still shared this closes the child's copy as well: only the daemon has one now.
     drop(listener);
+    process::become_undumpable().map_err(Failure::step("cannot protect the shim's memory"))?;
+    let_go(held, client)
+}
 
+/// Becomes the parent that the child needs, and lets it go.
+pub(crate) fn let_go(held: Held, client: &mut Client) -> Result<Released, Failure> {
     process::become_subreaper().map_err(Failure::step("cannot become the subreaper"))?;
     process::wake_when_parent_dies().map_err(Failure::step("cannot ask for the death signal"))?;
-    process::become_undumpable().map_err(Failure::step("cannot protect the shim's memory"))?;
     let signals = Signals::take_all().map_err(Failure::step("cannot take the signals"))?;
 
-    let pid = held.pid();
+    // What is not supervised any more does not begin.
+    if client.receive().map_err(Failure::lost_because)?.is_some() {
+        return Err(Failure::unreachable("outcalld answered without being asked"));
+    }
+    let (pid, shares_table) = (held.pid(), held.shares_table());
     let lost = || Failure::failed("the child was let go twice");
     let Gate { reports, mut go, child_ends } = held.release().ok_or_else(lost)?;
-    let shared = match fd::unshare_table() {
+    let own_table = if shares_table { fd::unshare_table() } else { Ok(()) };
+    let shared = match own_table {
         Ok(()) => {
             drop(child_ends);
             close_the_rest(&[&reports, &go], &signals, client);
@@ -67,7 +76,8 @@ pub(crate) fn hand_over(mut held: Held, client: &mut Client) -> Result<Released,
 /// What the workload inherited is its own: a pipe that it closes must read as closed. Stderr stays for
 /// diagnostics.
 fn close_the_rest(pipes: &[&File], signals: &Signals, client: &Client) {
-    let mut keep = vec![2, signals.fd().as_raw_fd(), client.number()];
+    let mut keep = vec![2, signals.fd().as_raw_fd()];
+    keep.extend(client.numbers());
     keep.extend(pipes.iter().map(|pipe| pipe.as_raw_fd()));
     if let Err(error) = fd::keep_only(&keep) {
         log::debug(&format!("inherited fds stay open in the shim: {error}"));

@@ -1,4 +1,4 @@
-//! A child that sits behind the filter and waits to be let go.
+//! A child that waits to be let go: behind the filter, or as its caller would run it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,17 +9,18 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::log;
 use crate::profile::Profile;
-use crate::sys::child::{self, Plan, REPORT_SIZE, Report};
+use crate::sys::child::{self, Confinement, Plan, REPORT_SIZE, Report};
 use crate::sys::signal::Inherited;
 use crate::sys::{fd, process};
 
 /// Installing takes microseconds; a child that needs longer than this is stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The child, filtered, before its program. Dropped without release, it is killed and reaped.
+/// The child before its program. Dropped without release, it is killed and reaped.
 pub(crate) struct Held {
     pid: i32,
     listener: Option<OwnedFd>,
+    shares_table: bool,
     gate: Option<Gate>,
 }
 
@@ -45,6 +46,11 @@ impl Held {
         self.listener.take()
     }
 
+    /// Whether parent and child have one fd table.
+    pub(crate) fn shares_table(&self) -> bool {
+        self.shares_table
+    }
+
     /// Gives up the right to kill: the caller lets the child go.
     pub(crate) fn release(mut self) -> Option<Gate> {
         self.gate.take()
@@ -66,12 +72,30 @@ pub(crate) fn hold(
     command: &Command,
     inherited: &Inherited,
 ) -> Result<Held, Failure> {
+    let Profile { filter, scope_signals } = profile;
+    let confinement = Confinement { filter, scope_signals: *scope_signals };
+    let (mut held, pidfd) = spawn(Some(confinement), command, inherited)?;
+    let number = await_listener(&held, &pidfd)?;
+    held.listener =
+        Some(fd::adopt(number).map_err(Failure::step("the filter's listener is not there"))?);
+    Ok(held)
+}
+
+/// Starts the child without a filter: what holds for its caller holds for it.
+pub(crate) fn hold_unconfined(command: &Command, inherited: &Inherited) -> Result<Held, Failure> {
+    spawn(None, command, inherited).map(|(held, _)| held)
+}
+
+fn spawn(
+    confinement: Option<Confinement<'_>>,
+    command: &Command,
+    inherited: &Inherited,
+) -> Result<(Held, OwnedFd), Failure> {
     let pipe = || fd::pipe().map_err(Failure::step("cannot make a pipe"));
     let (reports, report) = pipe()?;
     let (go_child, go) = pipe()?;
     let plan = Plan {
-        filter: &profile.filter,
-        scope_signals: profile.scope_signals,
+        confinement,
         candidates: &command.candidates,
         arguments: &command.arguments,
         inherited,
@@ -80,11 +104,8 @@ pub(crate) fn hold(
     };
     let (pid, pidfd) = child::spawn(&plan).map_err(Failure::step("cannot start a child"))?;
     let gate = Gate { reports: reports.into(), go: go.into(), child_ends: (report, go_child) };
-    let mut held = Held { pid, listener: None, gate: Some(gate) };
-    let number = await_listener(&held, &pidfd)?;
-    held.listener =
-        Some(fd::adopt(number).map_err(Failure::step("the filter's listener is not there"))?);
-    Ok(held)
+    let shares_table = confinement.is_some();
+    Ok((Held { pid, listener: None, shares_table, gate: Some(gate) }, pidfd))
 }
 
 fn await_listener(held: &Held, pidfd: &OwnedFd) -> Result<i32, Failure> {

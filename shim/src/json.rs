@@ -1,4 +1,8 @@
-//! A strict JSON reader for the daemon's answers: bounded depth, no duplicate keys, nothing after.
+//! JSON, read strictly in the daemon's answers: bounded depth, no duplicate keys, nothing after.
+
+mod write;
+
+pub(crate) use write::quote;
 
 const MAX_DEPTH: usize = 16;
 
@@ -32,6 +36,14 @@ impl Json {
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items, when this is an array.
+    pub(crate) fn as_array(&self) -> Option<&[Json]> {
+        match self {
+            Json::Array(items) => Some(items),
             _ => None,
         }
     }

@@ -36,6 +36,11 @@ pub(crate) fn error(message: &str) {
     emit(ERROR, "error", message);
 }
 
+/// What the caller must learn, whatever `RUST_LOG` says: that variable is the workload's too.
+pub(crate) fn verdict(message: &str) {
+    write("error", message);
+}
+
 /// Something is weaker than asked for.
 pub(crate) fn warn(message: &str) {
     emit(WARN, "warn", message);
@@ -52,9 +57,12 @@ pub(crate) fn debug(message: &str) {
 }
 
 fn emit(level: u8, name: &str, message: &str) {
-    if LEVEL.load(Ordering::Relaxed) < level {
-        return;
+    if LEVEL.load(Ordering::Relaxed) >= level {
+        write(name, message);
     }
+}
+
+fn write(name: &str, message: &str) {
     // One write, so that lines of concurrent shims do not mix; a closed stderr is no reason to stop.
     let _ = std::io::stderr().write_all(line(name, message).as_bytes());
 }

@@ -4,16 +4,15 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crate::client::{CallError, Client};
+use crate::answer::CallError;
+use crate::client::Client;
 use crate::handoff::Released;
 use crate::install::read_report;
+use crate::pulse::{HEARTBEAT, Pulse};
 use crate::sys::child::Report;
 use crate::sys::fd;
 use crate::sys::process::{self, Event, Wait, own_pid};
 use crate::sys::signal::{self, Arrived, Signals};
-
-/// Time between two heartbeats.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// How the workload ended.
 #[derive(Debug, PartialEq)]
@@ -26,19 +25,11 @@ pub(crate) enum End {
     Lost(String),
 }
 
-/// When the daemon must be heard next.
-#[derive(Debug, Clone, Copy)]
-enum Pulse {
-    /// The next heartbeat is sent then.
-    Rest(Instant),
-    /// A heartbeat is out, to be answered until then.
-    Out(Instant),
-}
-
 /// Watches one workload.
 pub(crate) struct Monitor {
     client: Client,
     workload: i32,
+    is_reaped: bool,
     signals: Signals,
     reports: Option<File>,
     exec_error: Option<i32>,
@@ -53,10 +44,11 @@ impl Monitor {
         Self {
             client,
             workload: pid,
+            is_reaped: false,
             signals,
             reports: Some(reports),
             exec_error: None,
-            pulse: Pulse::Rest(Instant::now() + HEARTBEAT),
+            pulse: Pulse::after(HEARTBEAT),
             _shared: shared,
         }
     }
@@ -68,7 +60,7 @@ impl Monitor {
             if let Some(code) = self.reap() {
                 return self.ended(code);
             }
-            if let Err(cause) = self.listen().and_then(|()| self.beat()) {
+            if let Err(cause) = self.hear() {
                 return End::Lost(cause.to_string());
             }
             if let Err(error) = self.wait() {
@@ -82,13 +74,11 @@ impl Monitor {
     }
 
     fn wait(&self) -> std::io::Result<bool> {
-        let (Pulse::Rest(next) | Pulse::Out(next)) = self.pulse;
-        let mut fds = vec![
-            fd::interest(self.signals.fd(), libc::POLLIN),
-            fd::interest(self.client.fd(), libc::POLLIN),
-        ];
-        fds.extend(self.reports.as_ref().map(|r| fd::interest(r.as_fd(), libc::POLLIN)));
-        fd::poll(&mut fds, next.saturating_duration_since(Instant::now()))
+        let rest = self.pulse.next().saturating_duration_since(Instant::now());
+        let [answer, file] = self.client.interests();
+        let signals = fd::interest(self.signals.fd(), libc::POLLIN);
+        let reports = fd::optional(self.reports.as_ref().map(File::as_fd), libc::POLLIN);
+        fd::poll(&mut [signals, answer, file, reports], rest.min(self.client.patience()))
     }
 
     /// Takes the news of all children; the exit code once the workload itself has ended.
@@ -96,8 +86,8 @@ impl Monitor {
         loop {
             match process::wait_any() {
                 Wait::News(pid, event) if pid == self.workload => match event {
-                    Event::Exited(code) => return Some(code),
-                    Event::Killed(signal) => return Some(128 + signal),
+                    Event::Exited(code) => return Some(self.reaped(code)),
+                    Event::Killed(signal) => return Some(self.reaped(128 + signal)),
                     Event::Stopped(_) => self.stop_too(),
                     Event::Continued => {}
                 },
@@ -109,16 +99,23 @@ impl Monitor {
         }
     }
 
+    fn reaped(&mut self, code: i32) -> i32 {
+        self.is_reaped = true;
+        code
+    }
+
+    /// The workload, unless it has ended: then its number may be somebody else's.
+    pub(crate) fn workload(&self) -> Option<i32> {
+        (!self.is_reaped).then_some(self.workload)
+    }
+
     /// The shell that started us must see the stop, and its continue must reach the workload.
     fn stop_too(&mut self) {
         if !signal::is_pending(libc::SIGCONT) {
             let _ = process::kill(own_pid(), libc::SIGSTOP);
         }
         let _ = process::kill(self.workload, libc::SIGCONT);
-        // Time did not count while we were stopped.
-        if let Pulse::Out(_) = self.pulse {
-            self.pulse = Pulse::Out(Instant::now() + self.client.timeout());
-        }
+        self.pulse.forgive(&self.client);
     }
 
     fn ended(&mut self, code: i32) -> End {
@@ -127,37 +124,15 @@ impl Monitor {
             return End::ExecFailed(errno);
         }
         // A workload that ended because supervision was lost did not end well, whatever it says.
-        match self.listen() {
+        match self.pulse.listen(&mut self.client) {
             Err(cause) => End::Lost(cause.to_string()),
             Ok(()) => End::Exited(code),
         }
     }
 
-    /// Takes what the daemon said: only the answer to a heartbeat is expected.
-    fn listen(&mut self) -> Result<(), CallError> {
-        match (self.client.receive()?, self.pulse) {
-            (None, _) => Ok(()),
-            (Some(_), Pulse::Out(_)) => {
-                self.pulse = Pulse::Rest(Instant::now() + HEARTBEAT);
-                Ok(())
-            }
-            (Some(_), Pulse::Rest(_)) => Err(CallError::Malformed("no request before it")),
-        }
-    }
-
-    fn beat(&mut self) -> Result<(), CallError> {
-        let now = Instant::now();
-        match self.pulse {
-            Pulse::Rest(next) if now >= next => {
-                self.client.start_heartbeat()?;
-                self.pulse = Pulse::Out(now + self.client.timeout());
-                Ok(())
-            }
-            Pulse::Out(deadline) if now >= deadline => {
-                Err(CallError::TimedOut(self.client.timeout()))
-            }
-            _ => Ok(()),
-        }
+    fn hear(&mut self) -> Result<(), CallError> {
+        self.pulse.listen(&mut self.client)?;
+        self.pulse.beat(&mut self.client)
     }
 
     fn read_reports(&mut self) {

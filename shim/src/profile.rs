@@ -1,7 +1,7 @@
 //! The compiled profile that the daemon hands out: a BPF program and what goes with it.
 
 use crate::base64;
-use crate::client::Client;
+use crate::client::{Client, Exchange};
 use crate::failure::Failure;
 use crate::json::Json;
 use crate::log;
@@ -22,7 +22,7 @@ impl Profile {
     /// Asks the daemon for this container's profile.
     pub(crate) fn fetch(client: &mut Client) -> Result<Self, Failure> {
         let data = client
-            .call("GET", "/v1/profile", "", None)
+            .call(&Exchange::get("/v1/profile"))
             .map_err(|error| Failure::from_call("profile", &error))?;
         let profile = Self::read(&data).map_err(|what| {
             Failure::unreachable(format!("outcalld sent an unusable profile: {what}"))

@@ -100,17 +100,17 @@ fn stop_below(root: i32, stopped: &mut HashSet<i32>) -> io::Result<Vec<i32>> {
 }
 
 /// Kills and reaps every descendant. Orphans come to us, since we are their subreaper, so this ends
-/// when there is no child left.
-pub(crate) fn kill_descendants() {
+/// when there is no child left. Without `/proc` only `workload`, not reaped yet, is known.
+pub(crate) fn kill_descendants(mut workload: Option<i32>) {
     let own = own_pid();
     let begin = Instant::now();
     let (mut killed, mut last_new) = (HashSet::new(), begin);
     process::hurry();
-    while !reap_all() {
-        let living = freeze(own).or_else(|_| scan(own)).unwrap_or_else(|error| {
-            log::error(&format!("cannot list processes in /proc: {error}"));
-            Vec::new()
-        });
+    while !reap_all(&mut workload) {
+        let mut living = freeze(own).or_else(|_| scan(own)).unwrap_or_default();
+        if living.is_empty() {
+            living.extend(workload.filter(|pid| !killed.contains(pid)));
+        }
         for pid in living {
             let _ = process::kill(pid, libc::SIGKILL);
             if killed.insert(pid) {
@@ -121,7 +121,9 @@ pub(crate) fn kill_descendants() {
             let _ = process::kill(-1, libc::SIGKILL);
         }
         if last_new.elapsed() > PATIENCE {
-            log::error("some processes do not die of SIGKILL; they are stuck in the kernel");
+            log::error(
+                "some processes do not die: stuck in the kernel, or not to be seen in /proc",
+            );
             return;
         }
         thread::sleep(Duration::from_micros(500));
@@ -129,13 +131,15 @@ pub(crate) fn kill_descendants() {
     log::debug(&format!("killed {} processes in {:?}", killed.len(), begin.elapsed()));
 }
 
-/// Reaps what has ended; true when no child is left.
-fn reap_all() -> bool {
+/// Reaps what has ended; true when no child is left. The number of a reaped child may be anybody's.
+fn reap_all(workload: &mut Option<i32>) -> bool {
     loop {
         match process::wait_any() {
             Wait::NoChildren => return true,
             Wait::Nothing => return false,
-            Wait::News(_, Event::Exited(_) | Event::Killed(_)) => {}
+            Wait::News(pid, Event::Exited(_) | Event::Killed(_)) => {
+                *workload = workload.filter(|known| *known != pid);
+            }
             Wait::News(_, Event::Stopped(_) | Event::Continued) => {}
         }
     }

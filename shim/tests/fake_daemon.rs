@@ -10,19 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use fake::{Manner, finish, start, until};
+use fake::{Manner, alive, finish, pid_in, start, until};
 
 fn run(words: &[&str]) -> (i32, String, String) {
     finish(start(words, Manner::Good, |_| {}))
-}
-
-fn alive(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
-}
-
-fn pid_in(path: &std::path::Path) -> Option<i32> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 #[test]
@@ -228,7 +219,7 @@ fn refused_or_lost_at_the_start_means_five_and_no_command() {
 fn command_lines_and_environment_are_checked_first() {
     let shim = || Command::new(env!("CARGO_BIN_EXE_outcall-agent"));
     for (words, code) in
-        [(&["run", "--"][..], 1), (&["zap"], 1), (&[], 1), (&["--help"], 0), (&["--version"], 0)]
+        [(&["run", "--"][..], 1), (&["--zap"], 1), (&[], 1), (&["--help"], 0), (&["--version"], 0)]
     {
         let done = shim().args(words).output().unwrap();
         assert_eq!(done.status.code(), Some(code), "{words:?}");

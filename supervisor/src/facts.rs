@@ -69,10 +69,7 @@ pub(crate) fn questions(resolved: &Resolved, session: &Identity) -> Vec<Question
 
 fn base(caller: &Caller, session: &Identity) -> Facts {
     let mut facts = Facts { source: Source::Kernel, ..Facts::default() };
-    facts.agent.name.clone_from(&session.agent);
-    facts.container.id.clone_from(&session.container);
-    facts.session.id.clone_from(&session.id);
-    facts.session.workspace.clone_from(&session.workspace);
+    session.describe(&mut facts);
     facts.process.exe = text(&caller.task.exe);
     facts.process.pid = i64::from(caller.task.tgid);
     facts.process.uid = caller.credentials().map_or(-1, |credentials| i64::from(credentials.uid));

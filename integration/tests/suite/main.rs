@@ -11,6 +11,7 @@ mod input;
 mod network;
 mod reload;
 mod rules;
+mod shim;
 mod terminal;
 mod transparency;
 mod user;

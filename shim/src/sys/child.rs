@@ -1,8 +1,8 @@
 //! The child between clone and exec: raw system calls only, nothing allocated, nothing returned.
 //!
-//! It shares the fd table with its parent, which is how the listener gets there: once the filter is
-//! in place the child may call nothing that the filter could notify (open, exec, connect, sendmsg),
-//! because nobody answers yet.
+//! With a filter it shares the fd table with its parent, which is how the listener gets there: once the
+//! filter is in place the child may call nothing that the filter could notify (open, exec, connect,
+//! sendmsg), because nobody answers yet.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -75,12 +75,19 @@ impl Report {
     }
 }
 
-/// Everything the child needs, prepared before it exists.
-pub(crate) struct Plan<'a> {
+/// What the child puts on before its program.
+#[derive(Clone, Copy)]
+pub(crate) struct Confinement<'a> {
     /// The program of the filter.
     pub(crate) filter: &'a [libc::sock_filter],
     /// Whether the workload may only signal itself.
     pub(crate) scope_signals: bool,
+}
+
+/// Everything the child needs, prepared before it exists.
+pub(crate) struct Plan<'a> {
+    /// None for a program that runs as its caller would run it.
+    pub(crate) confinement: Option<Confinement<'a>>,
     /// Paths to try, in order.
     pub(crate) candidates: &'a [CString],
     /// The workload's arguments.
@@ -96,7 +103,7 @@ pub(crate) struct Plan<'a> {
 /// The plan as the pointers and numbers that system calls take.
 struct Prepared<'a> {
     plan: &'a Plan<'a>,
-    program: libc::sock_fprog,
+    program: Option<libc::sock_fprog>,
     arguments: Vec<*const c_char>,
     environment: *const *const c_char,
     parent: i32,
@@ -109,16 +116,20 @@ unsafe extern "C" {
 /// Starts the child: its pid, and a pidfd that becomes readable when it ends.
 pub(crate) fn spawn(plan: &Plan<'_>) -> io::Result<(i32, OwnedFd)> {
     let arguments = plan.arguments.iter().map(|a| a.as_ptr()).chain([ptr::null()]).collect();
-    let len = plan.filter.len() as libc::c_ushort;
+    let program = plan.confinement.map(|Confinement { filter, .. }| libc::sock_fprog {
+        len: filter.len() as libc::c_ushort,
+        filter: filter.as_ptr().cast_mut(),
+    });
     let prepared = Prepared {
         plan,
-        program: libc::sock_fprog { len, filter: plan.filter.as_ptr().cast_mut() },
+        program,
         arguments,
         // SAFETY: libc initialised `environ` before main, and this program never changes it.
         environment: unsafe { environ },
         parent: own_pid(),
     };
-    let flags = libc::CLONE_FILES | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let table = if plan.confinement.is_some() { libc::CLONE_FILES } else { 0 };
+    let flags = table | libc::CLONE_PIDFD | libc::SIGCHLD;
     let mut pidfd: c_int = -1;
     // SAFETY: without CLONE_VM and with a null stack this is fork(2): the child runs on a copy of this
     // stack. The kernel writes the pidfd to `pidfd`. This process has one thread, so the copy holds no
@@ -137,14 +148,15 @@ pub(crate) fn spawn(plan: &Plan<'_>) -> io::Result<(i32, OwnedFd)> {
 fn live(prepared: &Prepared<'_>) -> ! {
     let plan = prepared.plan;
     die_with(prepared.parent);
-    if plan.scope_signals
+    if plan.confinement.is_some_and(|confinement| confinement.scope_signals)
         && let Err(errno) = scope_signals()
     {
         tell(plan, Report::Unscoped(errno));
     }
-    match install(&prepared.program) {
-        Ok(listener) => tell(plan, Report::Listener(listener)),
-        Err(report) => {
+    match prepared.program.as_ref().map(install) {
+        None => {}
+        Some(Ok(listener)) => tell(plan, Report::Listener(listener)),
+        Some(Err(report)) => {
             tell(plan, report);
             leave();
         }

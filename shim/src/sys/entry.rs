@@ -11,7 +11,7 @@ extern "C" fn entry(count: c_int, arguments: *const *const c_char) -> c_int {
     if super::fd::fill_standard().is_err() {
         return 1;
     }
-    let words = (1..usize::try_from(count).unwrap_or(0)).map(|index| {
+    let words = (0..usize::try_from(count).unwrap_or(0)).map(|index| {
         // SAFETY: C's main receives `count` valid NUL-terminated strings that live as long as the
         // process; index is below count.
         let word = unsafe { CStr::from_ptr(*arguments.add(index)) };

@@ -34,6 +34,11 @@ pub(crate) fn interest(fd: BorrowedFd<'_>, events: libc::c_short) -> libc::pollf
     libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }
 }
 
+/// As [`interest`]; the kernel skips what is not there.
+pub(crate) fn optional(fd: Option<BorrowedFd<'_>>, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd { fd: fd.map_or(-1, |fd| fd.as_raw_fd()), events, revents: 0 }
+}
+
 /// Waits until one of `fds` is ready or the time is over; an interruption counts as neither, so callers
 /// look at their deadlines again.
 pub(crate) fn poll(fds: &mut [libc::pollfd], timeout: Duration) -> io::Result<bool> {
@@ -77,7 +82,8 @@ pub(crate) fn unshare_table() -> io::Result<()> {
 ///
 /// The caller holds no other `OwnedFd` than those in `keep`.
 pub(crate) fn keep_only(keep: &[RawFd]) -> io::Result<()> {
-    let mut keep: Vec<libc::c_uint> = keep.iter().map(|fd| *fd as libc::c_uint).collect();
+    let mut keep: Vec<libc::c_uint> =
+        keep.iter().filter(|fd| **fd >= 0).map(|fd| *fd as libc::c_uint).collect();
     keep.sort_unstable();
     let mut first = 0;
     for kept in keep {

@@ -4,6 +4,7 @@
 pub(crate) mod child;
 pub(crate) mod entry;
 pub(crate) mod fd;
+pub(crate) mod inotify;
 pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod socket;

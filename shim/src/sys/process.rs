@@ -1,6 +1,7 @@
 //! Processes: waiting, signalling, and this process's own attributes.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 
 use super::check;
@@ -77,6 +78,12 @@ pub(crate) fn own_pid() -> i32 {
 pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: two integers, no memory.
     check(unsafe { libc::kill(pid, signal) }.into()).map(drop)
+}
+
+/// Whether this process may execute the file at `path`, as far as its mode says.
+pub(crate) fn may_execute(path: &CStr) -> bool {
+    // SAFETY: the path is a NUL-terminated string that outlives the call.
+    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) == 0 }
 }
 
 /// Should the supervisor that started us die while we are stopped with our job, we must wake up to

@@ -29,21 +29,35 @@ fn change_mask(how: libc::c_int, new: Mask) -> io::Result<Mask> {
 pub(crate) struct Inherited {
     mask: Mask,
     child: libc::sigaction,
+    heeds_term: bool,
+}
+
+fn zeroed_action() -> libc::sigaction {
+    // SAFETY: sigaction is integers and pointers; all zeroes is SIG_DFL with an empty mask.
+    unsafe { mem::zeroed() }
 }
 
 impl Inherited {
-    /// Saves the state; then blocks SIGPIPE (writes report EPIPE instead) and makes SIGCHLD default,
-    /// because children of a process that ignores it leave no exit status.
+    /// Saves the state; then blocks SIGPIPE (writes report EPIPE instead) and SIGTERM (what is asked is
+    /// finished first), and makes SIGCHLD default, because children of a process that ignores it leave
+    /// no exit status.
     pub(crate) fn capture() -> io::Result<Self> {
-        let mask = change_mask(libc::SIG_BLOCK, bit(libc::SIGPIPE))?;
-        // SAFETY: sigaction is integers and pointers; all zeroes is SIG_DFL with an empty mask.
-        let default: libc::sigaction = unsafe { mem::zeroed() };
-        // SAFETY: as above.
-        let mut child: libc::sigaction = unsafe { mem::zeroed() };
+        let mask = change_mask(libc::SIG_BLOCK, bit(libc::SIGPIPE) | bit(libc::SIGTERM))?;
+        let mut term = zeroed_action();
+        // SAFETY: a null action only reads; the pointer is to a live structure.
+        check(unsafe { libc::sigaction(libc::SIGTERM, ptr::null(), &raw mut term) }.into())?;
+        let default = zeroed_action();
+        let mut child = zeroed_action();
         // SAFETY: both pointers are to live structures; SIG_DFL names no code.
         let done = unsafe { libc::sigaction(libc::SIGCHLD, &raw const default, &raw mut child) };
         check(done.into())?;
-        Ok(Self { mask, child })
+        let heeds_term = mask & bit(libc::SIGTERM) == 0 && term.sa_sigaction != libc::SIG_IGN;
+        Ok(Self { mask, child, heeds_term })
+    }
+
+    /// Whether SIGTERM has come, from a caller who did not have it blocked or ignored.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.heeds_term && is_pending(libc::SIGTERM)
     }
 
     /// Puts the state back. Async-signal-safe: for the child, right before exec.

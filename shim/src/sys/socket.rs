@@ -1,12 +1,18 @@
 //! The Unix stream socket to the daemon.
 #![allow(unsafe_code)]
 
+use std::ffi::OsString;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::ptr;
 
 use super::check;
+
+/// What comes before the path in a `sockaddr_un`.
+const FAMILY_SIZE: usize = mem::size_of::<libc::sa_family_t>();
 
 /// Connects to `path` without blocking; a full backlog is `WouldBlock`.
 pub(crate) fn connect(path: &str) -> io::Result<OwnedFd> {
@@ -47,6 +53,20 @@ pub(crate) fn is_connected_unix_stream(fd: BorrowedFd<'_>) -> bool {
         && option(libc::SO_TYPE) == libc::SOCK_STREAM
         // SAFETY: getpeername writes at most `size` bytes to `peer`, which has that size.
         && unsafe { libc::getpeername(fd.as_raw_fd(), (&raw mut peer).cast(), &raw mut size) } == 0
+}
+
+/// The path that the peer's listener was bound to, if it was bound to one.
+pub(crate) fn peer_path(fd: BorrowedFd<'_>) -> Option<PathBuf> {
+    // SAFETY: sockaddr_un is plain integers, for which all zeroes is a value.
+    let mut peer: libc::sockaddr_un = unsafe { mem::zeroed() };
+    let mut size = mem::size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: getpeername writes at most `size` bytes to `peer`, which has that size.
+    let got = unsafe { libc::getpeername(fd.as_raw_fd(), (&raw mut peer).cast(), &raw mut size) };
+    check(got.into()).ok()?;
+    let length = (size as usize).min(mem::size_of_val(&peer)).saturating_sub(FAMILY_SIZE);
+    let bytes = peer.sun_path.iter().take(length).map(|byte| *byte as u8);
+    let path: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    (!path.is_empty()).then(|| OsString::from_vec(path).into())
 }
 
 /// Sends what fits now; `WouldBlock` when nothing does.

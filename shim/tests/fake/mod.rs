@@ -1,6 +1,10 @@
-//! A daemon small enough to read: answers the shim over a socketpair and continues every exec.
-#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
+//! A daemon small enough to read: answers the shim and continues every exec.
+#![allow(unsafe_code, dead_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod listener;
+mod place;
+
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -11,9 +15,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// x86_64: load nr; if 59 (execve) USER_NOTIF; else ALLOW. All other numbers pass.
-const FILTER: [(u16, u8, u8, u32); 4] =
-    [(0x20, 0, 0, 0), (0x15, 0, 1, 59), (0x06, 0, 0, 0x7fc0_0000), (0x06, 0, 0, 0x7fff_0000)];
+#[allow(unused_imports)]
+pub use place::Place;
 
 /// What the daemon saw and how it answers.
 #[derive(Default)]
@@ -28,6 +31,26 @@ pub struct Seen {
     pub deny: AtomicI32,
     /// Requests, in order.
     pub requests: Mutex<Vec<String>>,
+    /// Their whole texts.
+    pub texts: Mutex<Vec<String>>,
+    /// Answers by path, as they go over the wire; empty: none at all.
+    pub replies: Mutex<HashMap<String, String>>,
+    /// How long the answers to checks take.
+    pub delay: Mutex<Duration>,
+}
+
+impl Seen {
+    /// The request for `path`, once there was one.
+    pub fn text_of(&self, path: &str) -> Option<String> {
+        let texts = self.texts.lock().unwrap();
+        texts.iter().find(|text| text.split(' ').nth(1) == Some(path)).cloned()
+    }
+
+    /// How many requests there were for `path`.
+    pub fn count(&self, path: &str) -> usize {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|line| line.split(' ').nth(1) == Some(path)).count()
+    }
 }
 
 /// How the daemon behaves.
@@ -39,6 +62,8 @@ pub enum Manner {
     Refuses,
     /// Closes instead of answering /v1/supervise.
     DropsListener,
+    /// Closes instead of answering a check.
+    DropsCheck,
     /// Answers everything but heartbeats.
     Mute,
     /// Does not ask for confined signals.
@@ -57,13 +82,21 @@ pub struct Trial {
 
 /// Starts `outcall run -- words` against a fake daemon.
 pub fn start(words: &[&str], manner: Manner, adjust: impl FnOnce(&mut Command)) -> Trial {
+    let words: Vec<&str> = ["run", "--"].iter().chain(words).copied().collect();
+    start_with(Arc::default(), &words, manner, adjust)
+}
+
+/// Starts `outcall words` against a fake daemon that answers as `seen` says.
+pub fn start_with(
+    seen: Arc<Seen>,
+    words: &[&str],
+    manner: Manner,
+    adjust: impl FnOnce(&mut Command),
+) -> Trial {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let seen = Arc::new(Seen::default());
     let number = theirs.as_raw_fd();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_outcall-agent"));
-    command.args(["run", "--connected", &number.to_string(), "--"]).args(words);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env("RUST_LOG", "warn");
+    let mut command = shim();
+    command.args(["--connected", &number.to_string()]).args(words);
     adjust(&mut command);
     // SAFETY: fcntl is async-signal-safe and touches no memory.
     unsafe {
@@ -80,9 +113,22 @@ pub fn start(words: &[&str], manner: Manner, adjust: impl FnOnce(&mut Command)) 
     Trial { child, seen, connection }
 }
 
+/// The shim, with its output kept.
+pub fn shim() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outcall-agent"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("RUST_LOG", "warn").env_remove("OUTCALL_TIMEOUT_SECS");
+    command
+}
+
 /// The shim's exit code, stdout and stderr.
 pub fn finish(trial: Trial) -> (i32, String, String) {
-    let done = trial.child.wait_with_output().unwrap();
+    outcome(trial.child)
+}
+
+/// A program's exit code, stdout and stderr.
+pub fn outcome(child: Child) -> (i32, String, String) {
+    let done = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     (done.status.code().unwrap_or(-1), text(&done.stdout), text(&done.stderr))
 }
@@ -96,66 +142,102 @@ pub fn until(mut truth: impl FnMut() -> bool) {
     }
 }
 
+/// A directory of one test.
+pub struct Scratch(pub std::path::PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("outcall-shim-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether a process runs.
+pub fn alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+/// The pid that a script wrote.
+pub fn pid_in(path: impl AsRef<std::path::Path>) -> Option<i32> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// A response as it goes over the wire.
+pub fn response(status: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A good envelope.
+pub fn ok(data: &str) -> String {
+    format!(r#"{{"success":true,"data":{data}}}"#)
+}
+
+/// The answer to a check.
+pub fn verdict(allowed: bool) -> String {
+    let (rule, reason) = if allowed { ("\"r-1\"", "null") } else { ("null", "\"not here\"") };
+    ok(&format!(r#"{{"allowed":{allowed},"matched_rule":{rule},"reason":{reason}}}"#))
+}
+
 fn serve(mut socket: UnixStream, seen: &Arc<Seen>, manner: Manner) {
-    while let Some((head, listener)) = request(&mut socket) {
-        let line = head.lines().next().unwrap_or_default().to_owned();
-        seen.requests.lock().unwrap().push(line.clone());
-        let (status, body) = match line.split(' ').nth(1).unwrap_or_default() {
-            "/v1/checkin" if manner == Manner::Refuses => {
-                ("403 Forbidden", r#"{"success":false,"error":"check-in rejected"}"#.to_owned())
+    while let Some((text, listener)) = request(&mut socket) {
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        seen.texts.lock().unwrap().push(text);
+        seen.requests.lock().unwrap().push(line);
+        let scripted = seen.replies.lock().unwrap().get(&path).cloned();
+        let reply = match (scripted, path.as_str()) {
+            (Some(reply), _) => reply,
+            (_, "/v1/checkin") if manner == Manner::Refuses => {
+                response("403 Forbidden", r#"{"success":false,"error":"check-in rejected"}"#)
             }
-            "/v1/checkin" => {
-                ("200 OK", ok(r#"{"container_id":"c","session_token":"tok-1","context_keys":[]}"#))
+            (_, "/v1/checkin") => response(
+                "200 OK",
+                &ok(r#"{"container_id":"c","session_token":"tok-1","context_keys":[]}"#),
+            ),
+            (_, "/v1/profile") => {
+                response("200 OK", &ok(&listener::profile(manner != Manner::Unscoped)))
             }
-            "/v1/profile" => ("200 OK", ok(&profile(manner != Manner::Unscoped))),
-            "/v1/supervise" if manner == Manner::DropsListener => {
-                let _ = socket.shutdown(std::net::Shutdown::Both);
-                return;
-            }
-            "/v1/supervise" => {
+            (_, "/v1/supervise") if manner != Manner::DropsListener => {
                 let listener = listener.expect("no listener with /v1/supervise");
                 let watcher = seen.clone();
-                thread::spawn(move || answer(&listener, &watcher));
+                thread::spawn(move || listener::answer(&listener, &watcher));
                 // The workload must not exist yet, however long this takes.
                 thread::sleep(Duration::from_millis(30));
                 seen.supervised.store(1, Ordering::SeqCst);
-                ("200 OK", ok("{}"))
+                response("200 OK", &ok("{}"))
+            }
+            (_, "/v1/permissions/check") if manner != Manner::DropsCheck => {
+                let delay = *seen.delay.lock().unwrap();
+                thread::sleep(delay);
+                response("200 OK", &verdict(true))
+            }
+            (_, "/v1/supervise" | "/v1/permissions/check") => {
+                let _ = socket.shutdown(std::net::Shutdown::Both);
+                return;
             }
             _ if manner == Manner::Mute => continue,
-            _ => ("200 OK", ok("{}")),
+            _ => response("200 OK", &ok("{}")),
         };
-        let text = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        if socket.write_all(text.as_bytes()).is_err() {
+        if socket.write_all(reply.as_bytes()).is_err() {
             return;
         }
     }
 }
 
-fn ok(data: &str) -> String {
-    format!(r#"{{"success":true,"data":{data}}}"#)
-}
-
-fn profile(scope: bool) -> String {
-    let mut bytes = Vec::new();
-    for (code, jt, jf, k) in FILTER {
-        bytes.extend(code.to_ne_bytes());
-        bytes.extend([jt, jf]);
-        bytes.extend(k.to_ne_bytes());
-    }
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let word =
-            group.iter().fold(0u32, |w, b| w << 8 | u32::from(*b)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = digits[(word >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= group.len() { digit as char } else { '=' });
-        }
-    }
-    format!(r#"{{"name":"test","digest":"d","filter":"{text}","signal_scope":{scope}}}"#)
-}
-
-/// One request's head (and body), with the fd that came along.
+/// One request's head and body, with the fd that came along.
 fn request(socket: &mut UnixStream) -> Option<(String, Option<OwnedFd>)> {
     let mut room = [0u8; 4096];
     let mut control = [0u64; 8];
@@ -175,37 +257,15 @@ fn request(socket: &mut UnixStream) -> Option<(String, Option<OwnedFd>)> {
         (got, fd)
     };
     let mut text = String::from_utf8_lossy(&room[..usize::try_from(got).ok()?]).into_owned();
-    while !text.contains("\r\n\r\n") {
+    while !is_whole(&text) {
         let got = socket.read(&mut room).ok().filter(|n| *n > 0)?;
         text.push_str(&String::from_utf8_lossy(&room[..got]));
     }
     Some((text, fd))
 }
 
-fn answer(listener: &OwnedFd, seen: &Seen) {
-    loop {
-        // SAFETY: both structures are plain integers and zeroed, as RECV demands; the ioctl numbers are
-        // those of linux/seccomp.h for exactly these structures.
-        unsafe {
-            let mut poll =
-                libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            if libc::poll(&mut poll, 1, -1) < 1 || poll.revents & libc::POLLIN == 0 {
-                return;
-            }
-            let mut call: libc::seccomp_notif = std::mem::zeroed();
-            if libc::ioctl(listener.as_raw_fd(), 0xc050_2100u32 as _, &mut call) < 0 {
-                continue;
-            }
-            seen.execs.fetch_add(1, Ordering::SeqCst);
-            if seen.supervised.load(Ordering::SeqCst) == 0 {
-                seen.early.fetch_add(1, Ordering::SeqCst);
-            }
-            let deny = seen.deny.load(Ordering::SeqCst);
-            let mut reply: libc::seccomp_notif_resp = std::mem::zeroed();
-            reply.id = call.id;
-            reply.error = -deny;
-            reply.flags = u32::from(deny == 0);
-            libc::ioctl(listener.as_raw_fd(), 0xc018_2101u32 as _, &mut reply);
-        }
-    }
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    length.is_none_or(|length| body.len() >= length.parse().unwrap())
 }

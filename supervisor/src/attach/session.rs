@@ -42,7 +42,24 @@ pub(crate) struct Identity {
     pub(crate) agent: String,
     /// Empty outside containers.
     pub(crate) container: String,
+    /// What the container runtime says about it.
+    pub(crate) container_name: String,
+    pub(crate) image: String,
+    pub(crate) labels: std::collections::BTreeMap<String, String>,
     pub(crate) workspace: String,
+}
+
+impl Identity {
+    /// Sets the facts that nobody inside can set.
+    pub(crate) fn describe(&self, facts: &mut policy::Facts) {
+        facts.agent.name.clone_from(&self.agent);
+        facts.container.id.clone_from(&self.container);
+        facts.container.name.clone_from(&self.container_name);
+        facts.container.image.clone_from(&self.image);
+        facts.container.labels.clone_from(&self.labels);
+        facts.session.id.clone_from(&self.id);
+        facts.session.workspace.clone_from(&self.workspace);
+    }
 }
 
 /// A session: what its workers share.

@@ -60,6 +60,17 @@ struct Registration {
     supervised: bool,
 }
 
+/// Who asks, as the host knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// What a token belongs to: the container's id, or the session outside of containers.
+    pub(crate) container: String,
+    /// What rules are told about the asker. Its `id` is empty while nothing is supervised.
+    pub(crate) identity: Identity,
+    /// The process that asks, as this host numbers it.
+    pub(crate) peer: Peer,
+}
+
 /// The answer to a check-in.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedIn {
@@ -153,11 +164,15 @@ impl Door {
     }
 
     /// The token must be known, and must be this peer's.
-    pub(super) fn authorise(&self, peer: Peer, token: Option<&str>) -> Result<String, Refusal> {
+    pub(super) fn authorise(&self, peer: Peer, token: Option<&str>) -> Result<Asker, Refusal> {
         let registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
         let registration = token.and_then(|token| registrations.get(token));
         match registration {
-            Some(known) if known.peer_pid == self.shim_of(peer) => Ok(known.container.clone()),
+            Some(known) if known.peer_pid == self.shim_of(peer) => {
+                let identity = self.identity(known.peer_pid, &known.container);
+                let identity = Identity { id: String::new(), ..identity };
+                Ok(Asker { container: known.container.clone(), identity, peer })
+            }
             Some(_) => Err(Refusal::new(403, "the session token belongs to another process")),
             None => Err(Refusal::new(401, "invalid or missing session token")),
         }
@@ -226,6 +241,7 @@ impl Door {
             agent: String::new(),
             container: if in_container { container.to_owned() } else { String::new() },
             workspace,
+            ..Identity::default()
         }
     }
 

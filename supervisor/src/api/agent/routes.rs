@@ -63,8 +63,8 @@ async fn supervise(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let listener = arrivals.take();
-    let container = door.authorise(peer, bearer(&headers))?;
-    let session = door.supervise(peer, &container, listener)?;
+    let asker = door.authorise(peer, bearer(&headers))?;
+    let session = door.supervise(peer, &asker.container, listener)?;
     Ok(success(json!({ "session": session })))
 }
 
