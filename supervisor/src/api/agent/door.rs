@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use seccomp_profiles::Filter;
 
+use super::check::Evaluations;
 use crate::api::Refusal;
 use crate::attach::pool::Pool;
 use crate::attach::session::{Identity, Mode, Session};
@@ -49,6 +50,7 @@ pub(crate) struct Door {
     registrations: Mutex<HashMap<String, Registration>>,
     left: Condvar,
     sessions: Mutex<Vec<Arc<Pool>>>,
+    pub(super) evaluations: Evaluations,
     next: AtomicU64,
 }
 
@@ -100,6 +102,7 @@ impl Door {
             registrations: Mutex::new(HashMap::new()),
             left: Condvar::new(),
             sessions: Mutex::new(Vec::new()),
+            evaluations: Evaluations::default(),
             next: AtomicU64::new(1),
         }
     }

@@ -1,7 +1,9 @@
 //! The agent API on `agent.sock`: check-in, profile, hand-over, heartbeat.
 
 mod body;
+mod check;
 mod connection;
+mod denials;
 mod door;
 mod routes;
 
