@@ -164,6 +164,7 @@ fn command(scratch: &Path, log: &str) -> Command {
     for (flag, name) in [
         ("--rules", "rules"),
         ("--log", log),
+        ("--state", "state"),
         ("--agent-socket", "run/agent.sock"),
         ("--host-socket", "run/host.sock"),
     ] {

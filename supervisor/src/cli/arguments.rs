@@ -157,6 +157,9 @@ pub(super) struct DaemonArguments {
     /// Directory of the decision log
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,
+    /// Directory of rule requests and approved rules
+    #[arg(long, value_name = "DIR")]
+    pub(super) state: Option<PathBuf>,
     /// Rule file or directory; may be given again
     #[arg(long, value_name = "PATH")]
     pub(super) rules: Vec<PathBuf>,

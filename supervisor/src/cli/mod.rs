@@ -51,6 +51,7 @@ pub fn daemon() -> ExitCode {
         host_socket: arguments.host_socket,
         host_socket_mode: arguments.host_socket_mode,
         log: arguments.log,
+        state: arguments.state,
         rules: (!arguments.rules.is_empty()).then_some(arguments.rules),
         profile: arguments.profile,
         mode: arguments.mode,

@@ -10,7 +10,7 @@ use axum::response::Response;
 use policy::{Facts, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::body::Body;
@@ -52,6 +52,16 @@ impl Default for Evaluations {
     }
 }
 
+impl Evaluations {
+    /// A turn, which ends when it is dropped; 503 where none comes.
+    pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let turn = tokio::time::timeout(TURN, self.turns.clone().acquire_owned()).await;
+        turn.ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| Refusal::new(503, "too many evaluations at once; try again"))
+    }
+}
+
 pub(super) async fn check(
     State(door): State<Arc<Door>>,
     Extension(peer): Extension<Peer>,
@@ -84,11 +94,7 @@ struct Judged {
 
 impl Inquiry {
     async fn evaluate(self) -> Result<Value, Refusal> {
-        let turns = self.door.evaluations.turns.clone();
-        let turn = tokio::time::timeout(TURN, turns.acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else {
-            return Err(Refusal::new(503, "too many checks are being evaluated; try again"));
-        };
+        let turn = self.door.evaluations.turn().await?;
         // Whoever is first to settle the answer writes its record.
         let settled = Arc::new(AtomicBool::new(false));
         let (inquiry, taken) = (self.clone(), settled.clone());

@@ -5,6 +5,7 @@ mod check;
 mod connection;
 mod denials;
 mod door;
+mod requests;
 mod routes;
 
 pub(crate) use connection::serve;

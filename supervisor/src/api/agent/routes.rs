@@ -25,6 +25,8 @@ pub(super) fn router(door: Arc<Door>) -> Router {
         .route("/v1/heartbeat", get(heartbeat))
         .route("/v1/permissions/check", post(super::check::check))
         .route("/v1/denials", get(super::denials::denials))
+        .route("/v1/requests/rules", post(super::requests::submit))
+        .route("/v1/requests/rules/{id}", get(super::requests::status))
         .fallback(envelope::no_resource)
         .method_not_allowed_fallback(envelope::no_method)
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))

@@ -33,7 +33,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches the files of these rules. The built-in ones have none: `None`.
     pub(crate) fn start(rules: &Arc<Rules>, recorder: &Arc<Recorder>) -> Option<Self> {
-        if rules.paths().is_empty() {
+        if rules.all_paths().next().is_none() {
             return None;
         }
         let started = Self::spawn(rules.clone(), recorder.clone());
@@ -45,7 +45,7 @@ impl Watch {
 
     fn spawn(rules: Arc<Rules>, recorder: Arc<Recorder>) -> notify::Result<Self> {
         let paths: Vec<PathBuf> =
-            rules.paths().iter().filter_map(|path| std::path::absolute(path).ok()).collect();
+            rules.all_paths().filter_map(|path| std::path::absolute(path).ok()).collect();
         // One place: what matters is that something happened, not how often.
         let (wake, woken) = sync_channel(1);
         let (told, watched) = (wake.clone(), paths.clone());
