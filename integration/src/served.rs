@@ -111,6 +111,25 @@ impl Served {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// Ends the daemon as a crash would.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("outcalld is there");
+        self.child.wait().expect("outcalld ends");
+    }
+
+    /// The same daemon again: the same sockets, log, rules and state.
+    pub fn start_again(&mut self) {
+        self.child = command(self.scratch.path(), "log").spawn().expect("outcalld starts");
+        self.until("the host socket answers", || {
+            std::os::unix::net::UnixStream::connect(self.host_socket()).is_ok()
+        });
+    }
+
+    #[must_use]
+    pub fn agent_socket(&self) -> PathBuf {
+        self.scratch.path().join("run/agent.sock")
+    }
+
     /// The exit code, once it has ended.
     pub fn end(&mut self) -> Option<i32> {
         self.child.wait().expect("outcalld ends").code()
@@ -164,7 +183,7 @@ fn command(scratch: &Path, log: &str) -> Command {
     for (flag, name) in [
         ("--rules", "rules"),
         ("--log", log),
-        ("--state", "state"),
+        ("--state", &format!("{log}-state")),
         ("--agent-socket", "run/agent.sock"),
         ("--host-socket", "run/host.sock"),
     ] {

@@ -29,6 +29,9 @@ pub(super) enum Command {
     /// Check, test, format and explain rules
     #[command(subcommand, after_help = rules::EXIT_CODES)]
     Rules(rules::RulesCommand),
+    /// Look into the agent API
+    #[command(subcommand)]
+    Api(ApiCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for
@@ -115,6 +118,12 @@ pub(super) enum ProfileCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ApiCommand {
+    /// Print the agent API as an OpenAPI document
+    Schema,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

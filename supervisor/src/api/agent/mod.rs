@@ -7,6 +7,8 @@ mod denials;
 mod door;
 mod requests;
 mod routes;
+mod schema;
 
 pub(crate) use connection::serve;
 pub(crate) use door::{Door, NamedFilter, Peer, container_of};
+pub(crate) use schema::openapi;

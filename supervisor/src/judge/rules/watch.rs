@@ -33,9 +33,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches the files of these rules. The built-in ones have none: `None`.
     pub(crate) fn start(rules: &Arc<Rules>, recorder: &Arc<Recorder>) -> Option<Self> {
-        if rules.all_paths().next().is_none() {
-            return None;
-        }
+        rules.all_paths().next()?;
         let started = Self::spawn(rules.clone(), recorder.clone());
         if let Err(error) = &started {
             tracing::warn!("changed rule files will not be noticed: {error}");
