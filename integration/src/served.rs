@@ -111,10 +111,11 @@ impl Served {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Ends the daemon as a crash would.
-    pub fn kill(&mut self) {
-        self.child.kill().expect("outcalld is there");
-        self.child.wait().expect("outcalld ends");
+    /// No file of the daemon grows beyond this from here on, as on a full disk.
+    pub fn limit_files(&self, size: &str) {
+        let mut limit = Command::new("prlimit");
+        limit.arg("--pid").arg(self.child.id().to_string()).arg(format!("--fsize={size}:"));
+        assert!(limit.status().expect("prlimit runs").success());
     }
 
     /// The same daemon again: the same sockets, log, rules and state.
@@ -179,7 +180,9 @@ pub fn refused_start(prepare: impl Fn(&Path)) -> (Option<i32>, String) {
 }
 
 fn command(scratch: &Path, log: &str) -> Command {
-    let mut command = Command::new(crate::dist().join("outcalld"));
+    // A file that reaches its limit is an error to the daemon, not its end.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(crate::dist().join("outcalld"));
     for (flag, name) in [
         ("--rules", "rules"),
         ("--log", log),

@@ -132,6 +132,24 @@ fn verdicts_follow_the_rules() {
     assert_eq!(verdict["allowed"], false);
 }
 
+/// IF-002: what cannot be recorded is denied, and says so.
+#[test]
+fn a_log_that_cannot_be_written_denies() {
+    let api = Api::new();
+    let check = json!({ "action_type": "file_access", "target": "/x" });
+    assert_eq!(api.check(check.clone())["allowed"], true);
+    api.served.limit_files("1");
+    let denied = api.check(check.clone());
+    assert_eq!((&denied["allowed"], &denied["matched_rule"]), (&json!(false), &Value::Null));
+    assert_eq!(denied["reason"], "the decision cannot be recorded, so nothing is allowed");
+    let submission = json!({ "rule_file": RULES });
+    assert_eq!(api.post("/v1/requests/rules", &submission.to_string()).status, 503);
+    api.served.limit_files("unlimited");
+    assert_eq!(api.check(check)["allowed"], true);
+    let told = api.served.records("decision");
+    assert_eq!(told.len(), 2, "{told:?}");
+}
+
 /// IF-005, EC-010: malformed bodies in the envelope, and the connection stays usable.
 #[test]
 fn malformed_checks_are_refused_in_the_envelope() {
