@@ -1,6 +1,8 @@
 //! The harness: supervised runs that read as prose, and what they left behind.
 #![allow(clippy::expect_used, clippy::panic, missing_docs)]
 
+pub mod agent;
+pub mod conform;
 pub mod machine;
 pub mod raw;
 pub mod served;

@@ -111,6 +111,26 @@ impl Served {
         assert!(sent.expect("kill runs").success());
     }
 
+    /// No file of the daemon grows beyond this from here on, as on a full disk.
+    pub fn limit_files(&self, size: &str) {
+        let mut limit = Command::new("prlimit");
+        limit.arg("--pid").arg(self.child.id().to_string()).arg(format!("--fsize={size}:"));
+        assert!(limit.status().expect("prlimit runs").success());
+    }
+
+    /// The same daemon again: the same sockets, log, rules and state.
+    pub fn start_again(&mut self) {
+        self.child = command(self.scratch.path(), "log").spawn().expect("outcalld starts");
+        self.until("the host socket answers", || {
+            std::os::unix::net::UnixStream::connect(self.host_socket()).is_ok()
+        });
+    }
+
+    #[must_use]
+    pub fn agent_socket(&self) -> PathBuf {
+        self.scratch.path().join("run/agent.sock")
+    }
+
     /// The exit code, once it has ended.
     pub fn end(&mut self) -> Option<i32> {
         self.child.wait().expect("outcalld ends").code()
@@ -160,10 +180,13 @@ pub fn refused_start(prepare: impl Fn(&Path)) -> (Option<i32>, String) {
 }
 
 fn command(scratch: &Path, log: &str) -> Command {
-    let mut command = Command::new(crate::dist().join("outcalld"));
+    // A file that reaches its limit is an error to the daemon, not its end.
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(crate::dist().join("outcalld"));
     for (flag, name) in [
         ("--rules", "rules"),
         ("--log", log),
+        ("--state", &format!("{log}-state")),
         ("--agent-socket", "run/agent.sock"),
         ("--host-socket", "run/host.sock"),
     ] {

@@ -8,6 +8,8 @@ mod shape;
 mod tree;
 mod write;
 
+pub(crate) use scalar::double_quoted;
+
 use crate::error::{Diagnostic, LoadErrors, Place};
 use crate::source::read_file;
 use crate::yaml::{Value, read};

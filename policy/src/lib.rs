@@ -7,6 +7,7 @@
 mod assign;
 mod check;
 mod compile;
+mod confine;
 mod decide;
 mod decision;
 mod defaults;
@@ -34,6 +35,7 @@ mod vocabulary;
 mod yaml;
 
 pub use assign::{FactError, complete, set_fact};
+pub use confine::{Confinement, confine};
 pub use decide::{Engine, Rule};
 pub use decision::{Decision, RuleRef, Verdict};
 pub use defaults::default_rules;

@@ -15,6 +15,7 @@ use crate::api::host::{Office, listen};
 use crate::config::Config;
 use crate::judge::rules::{Rules, STACK_BYTES, Trigger, Watch};
 use crate::record::Recorder;
+use crate::requests::Requests;
 
 mod sockets;
 
@@ -41,14 +42,18 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     let started = jiff::Timestamp::now();
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     crate::sys::spawn::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
-    let rules = Arc::new(Rules::load(&config.rules)?);
+    let requests = Arc::new(Requests::open(&config.state)?);
+    requests.repair(&config.rules)?;
+    let rules = Arc::new(Rules::load_with(&config.rules, Some(requests.approved()))?);
     let recorder = Arc::new(Recorder::open(&config.log, None)?);
     let profile = load_profile(&config.profile)?;
     let Bound { sockets, agent, host } = Sockets::bind(config)?;
     drop_privileges().context("cannot drop privileges")?;
-    let sealed = sealed_paths(&config.log, Some(&config.host_socket));
+    let mut sealed = sealed_paths(&config.log, Some(&config.host_socket));
+    sealed.push(config.state.clone());
     let door =
         Arc::new(Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None));
+    door.take_requests(requests);
     recorder.control("start", start_record(&rules, config.mode.as_str()))?;
     let watch = Watch::start(&rules, &recorder);
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -12,6 +12,8 @@ use crate::resolve::open::OpenRequest;
 use crate::resolve::{Caller, Object, Request, Resolved};
 use crate::sys::address::Address;
 
+pub(crate) mod explicit;
+
 /// One question, and the object it is about.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {

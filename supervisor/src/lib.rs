@@ -14,6 +14,7 @@ mod judge;
 mod pipeline;
 mod receive;
 mod record;
+mod requests;
 mod resolve;
 mod respond;
 mod sys;

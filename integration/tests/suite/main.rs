@@ -1,6 +1,7 @@
 //! Every tier that needs the real kernel: one binary, one module a topic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod api;
 mod attacks;
 mod basics;
 mod deaths;

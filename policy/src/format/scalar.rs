@@ -97,7 +97,8 @@ pub(super) fn line(value: &str, in_flow: bool) -> String {
     double_quoted(value)
 }
 
-fn double_quoted(value: &str) -> String {
+/// A text in quotes, whatever it holds.
+pub(crate) fn double_quoted(value: &str) -> String {
     let mut quoted = String::with_capacity(value.len() + 2);
     quoted.push('"');
     for c in value.chars() {

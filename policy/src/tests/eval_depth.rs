@@ -38,7 +38,8 @@ fn several(text: &str, level: &impl Fn(&str) -> String, count: usize) -> String 
 
 #[test]
 fn the_deepest_conditions_fit_a_workers_stack() {
-    let shapes: Vec<(&str, Box<dyn Fn(&str) -> String>)> = vec![
+    type Shape = Box<dyn Fn(&str) -> String>;
+    let shapes: Vec<(&str, Shape)> = vec![
         ("not", Box::new(|x| format!("!({x})"))),
         ("and", Box::new(|x| format!("(true && {x})"))),
         ("or and", Box::new(|x| format!("(false || (true && {x}))"))),

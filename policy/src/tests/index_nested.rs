@@ -280,8 +280,8 @@ fn steps_run_out_with_the_index_where_they_run_out_without() {
             ),
             &short,
         ),
-        (format!("{} && 'q' in exec.argv", vec!["!('p' in run.args)"; 7].join(" && ")), &short),
-        (format!("{} && 'q' in exec.argv", vec!["!('p' in run.args)"; 9].join(" && ")), &short),
+        (format!("{} && 'q' in exec.argv", ["!('p' in run.args)"; 7].join(" && ")), &short),
+        (format!("{} && 'q' in exec.argv", ["!('p' in run.args)"; 9].join(" && ")), &short),
     ] {
         let shown = &condition[..condition.len().min(100)];
         assert_eq!(differs(&condition, facts), None, "{shown}");

@@ -171,6 +171,7 @@ impl Session {
         };
         counter.fetch_add(1, Ordering::Relaxed);
         let mut record = DecisionRecord {
+            source: "kernel".to_owned(),
             session: self.identity.id.clone(),
             container: Some(self.identity.container.clone()).filter(|id| !id.is_empty()),
             tid: notification.tid(),
@@ -210,7 +211,8 @@ impl Session {
     }
 }
 
-fn describe(record: &mut DecisionRecord, judgement: &Judgement) {
+/// Puts a judgement into its record.
+pub(crate) fn describe(record: &mut DecisionRecord, judgement: &Judgement) {
     judgement.verdict.as_str().clone_into(&mut record.decision);
     record.rule.clone_from(&judgement.rule);
     record.rule_origin.clone_from(&judgement.origin);

@@ -29,6 +29,9 @@ pub(super) enum Command {
     /// Check, test, format and explain rules
     #[command(subcommand, after_help = rules::EXIT_CODES)]
     Rules(rules::RulesCommand),
+    /// Look into the agent API
+    #[command(subcommand)]
+    Api(ApiCommand),
     /// Print a completion script
     Completions {
         /// The shell it is for
@@ -117,6 +120,12 @@ pub(super) enum ProfileCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum ApiCommand {
+    /// Print the agent API as an OpenAPI document
+    Schema,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ProfileFormat {
     Pfc,
@@ -157,6 +166,9 @@ pub(super) struct DaemonArguments {
     /// Directory of the decision log
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,
+    /// Directory of rule requests and approved rules
+    #[arg(long, value_name = "DIR")]
+    pub(super) state: Option<PathBuf>,
     /// Rule file or directory, or `builtin`; may be given again
     #[arg(long, value_name = "PATH")]
     pub(super) rules: Vec<PathBuf>,

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::{Command, DaemonArguments, OperatorArguments};
+use arguments::{ApiCommand, Command, DaemonArguments, OperatorArguments};
 
 use crate::config::{Config, Layer};
 
@@ -31,6 +31,10 @@ pub fn operator() -> ExitCode {
         Command::Profile(profile) => profile::profile(profile),
         Command::Status(status) => status::status(&status).map(|()| 0),
         Command::Rules(rules) => rules::rules(rules),
+        Command::Api(ApiCommand::Schema) => {
+            println!("{:#}", crate::api::agent::openapi());
+            Ok(0)
+        }
         Command::Completions { shell } => {
             let mut command = OperatorArguments::command();
             clap_complete::generate(shell, &mut command, "outcallctl", &mut std::io::stdout());
@@ -51,6 +55,7 @@ pub fn daemon() -> ExitCode {
         host_socket: arguments.host_socket,
         host_socket_mode: arguments.host_socket_mode,
         log: arguments.log,
+        state: arguments.state,
         rules: (!arguments.rules.is_empty()).then_some(arguments.rules),
         profile: arguments.profile,
         mode: arguments.mode,

@@ -53,6 +53,13 @@ impl Judgement {
         Self::builtin(Verdict::Block, "process-guard", reason, question)
     }
 
+    /// The denial of a check whose evaluation takes too long.
+    pub(crate) fn timed_out(question: Option<Question>) -> Self {
+        let verdict = Verdict::Block;
+        let judgement = Self::builtin(verdict, "timeout", "evaluation timeout", question);
+        Self { rule: None, ..judgement }
+    }
+
     pub(crate) fn allows(&self) -> bool {
         self.verdict == Verdict::Allow
     }
@@ -65,9 +72,31 @@ pub(crate) fn judge(
     resolved: &Resolved,
     questions: &[Question],
 ) -> Judgement {
-    let Some(first) = questions.first() else { return without_question(resolved) };
+    if questions.is_empty() { without_question(resolved) } else { answer(rules, guard, questions) }
+}
+
+/// Judges an explicit check by the same rules. `guarded` are its objects as what protects Outcall
+/// itself is asked about them, beside the questions themselves.
+pub(crate) fn judge_check(
+    rules: &Ruleset,
+    guard: &Guard,
+    questions: &[Question],
+    guarded: &[Question],
+) -> Judgement {
+    match guard.refuses(&rules.places, guarded) {
+        Some((question, reason)) => protected(question, reason),
+        None => answer(rules, guard, questions),
+    }
+}
+
+fn protected(question: &Question, reason: &str) -> Judgement {
+    Judgement::builtin(Verdict::Block, "protected", reason, Some(question.clone()))
+}
+
+/// The strictest answer to any of the questions.
+fn answer(rules: &Ruleset, guard: &Guard, questions: &[Question]) -> Judgement {
     if let Some((question, reason)) = guard.refuses(&rules.places, questions) {
-        return Judgement::builtin(Verdict::Block, "protected", reason, Some(question.clone()));
+        return protected(question, reason);
     }
     let mut errors = Vec::new();
     let mut allowed = None;
@@ -95,7 +124,7 @@ pub(crate) fn judge(
             Verdict::Block,
             "internal",
             "no question was answered",
-            Some(first.clone()),
+            questions.first().cloned(),
         )
     })
 }

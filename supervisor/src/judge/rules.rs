@@ -66,6 +66,8 @@ pub(crate) struct Failure {
 #[derive(Debug)]
 pub(crate) struct Rules {
     paths: Vec<PathBuf>,
+    /// Rule files of agents that an operator approved, in addition to those of the operator.
+    approved: Option<PathBuf>,
     current: ArcSwap<Ruleset>,
     last: Mutex<LastLoad>,
     /// Held over a whole reload: one at a time.
@@ -77,10 +79,20 @@ impl Rules {
     /// Loads from files and directories, and from the built-in set where that is named; with no path
     /// it is meant.
     pub(crate) fn load(paths: &[PathBuf]) -> Result<Self, RulesError> {
-        let engine = read(paths)?;
-        let current = Ruleset { engine, generation: 1, places: places(paths) };
+        Self::load_with(paths, None)
+    }
+
+    /// The same with a directory of approved files.
+    pub(crate) fn load_with(
+        paths: &[PathBuf],
+        approved: Option<&Path>,
+    ) -> Result<Self, RulesError> {
+        let engine = read(paths, approved)?;
+        let places = places(paths.iter().map(PathBuf::as_path).chain(approved));
+        let current = Ruleset { engine, generation: 1, places };
         Ok(Self {
             paths: paths.to_vec(),
+            approved: approved.map(Path::to_owned),
             current: ArcSwap::from_pointee(current),
             last: Mutex::new(LastLoad { loaded_at: Timestamp::now(), failure: None }),
             reloading: Mutex::new(()),
@@ -96,6 +108,19 @@ impl Rules {
         &self.paths
     }
 
+    /// Every file and directory that is read: the operator's, and the approved ones.
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = &Path> {
+        let all = self.paths.iter().chain(&self.approved).map(PathBuf::as_path);
+        all.filter(|path| *path != Path::new(BUILTIN))
+    }
+
+    /// The mistakes that the set would have with one more file.
+    pub(crate) fn trial(&self, file: SourceFile) -> Result<(), RulesError> {
+        let mut files = gathered(&self.paths, self.approved.as_deref())?;
+        files.push(file);
+        Engine::load(&files).map(drop).map_err(RulesError::Invalid)
+    }
+
     pub(crate) fn last(&self) -> LastLoad {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -106,8 +131,20 @@ impl Rules {
     }
 }
 
-fn read(paths: &[PathBuf]) -> Result<Engine, RulesError> {
-    Engine::load(&sources(paths)?).map_err(RulesError::Invalid)
+fn read(paths: &[PathBuf], approved: Option<&Path>) -> Result<Engine, RulesError> {
+    Engine::load(&gathered(paths, approved)?).map_err(RulesError::Invalid)
+}
+
+fn gathered(paths: &[PathBuf], approved: Option<&Path>) -> Result<Vec<SourceFile>, RulesError> {
+    let mut files = sources(paths)?;
+    let Some(directory) = approved else { return Ok(files) };
+    match files::gather(&[directory.to_owned()]) {
+        Ok(more) => files.extend(more),
+        // Nothing is approved yet.
+        Err(RulesError::Empty { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(files)
 }
 
 /// The rule files at these paths, unread as rules. The built-in ones are there once, however often
@@ -127,11 +164,10 @@ fn on_disk(paths: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// A link to the place is as good as the place: both names count.
-fn places(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let paths = on_disk(paths);
-    let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
-    let found = paths.iter().filter_map(|path| path.canonicalize().ok());
-    let mut places: Vec<PathBuf> = written.chain(found).collect();
+fn places<'p>(paths: impl Iterator<Item = &'p Path>) -> Vec<PathBuf> {
+    let both = |path: &Path| [std::path::absolute(path), path.canonicalize()];
+    let paths = paths.filter(|path| *path != Path::new(BUILTIN));
+    let mut places: Vec<PathBuf> = paths.flat_map(both).flatten().collect();
     places.sort();
     places.dedup();
     places

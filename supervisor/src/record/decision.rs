@@ -1,5 +1,7 @@
 //! The schema of the log, version 1.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The version that every line carries.
@@ -36,6 +38,9 @@ pub(crate) struct PolicyRecord {
 /// One decision.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct DecisionRecord {
+    /// The door: `kernel`, or `api` for an explicit check.
+    #[serde(default = "kernel")]
+    pub(crate) source: String,
     pub(crate) session: String,
     pub(crate) container: Option<String>,
     pub(crate) exec_id: u64,
@@ -71,6 +76,13 @@ pub(crate) struct DecisionRecord {
     pub(crate) quiet: bool,
     pub(crate) latency_us: LatencySplit,
     pub(crate) mode: String,
+    /// What an explicit check sent along.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+fn kernel() -> String {
+    "kernel".to_owned()
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

@@ -1,6 +1,7 @@
-//! Stage 7, record: every answer is a line in the decision log before it goes to the kernel.
+//! Stage 7, record: every answer is a line in the decision log before it is given.
 
 pub(crate) mod decision;
+pub(crate) mod denials;
 pub(crate) mod reader;
 mod segment;
 pub(crate) mod sentence;

@@ -41,6 +41,7 @@ pub(crate) fn what(record: &DecisionRecord) -> String {
     let target = printable(&record.target);
     match (record.action_type.as_str(), record.operation.as_str()) {
         ("shell_exec", _) => format!("run {target}"),
+        ("tool_exec", _) => format!("use {target}"),
         ("network_call", _) => format!("reach {target}"),
         (_, "create") => format!("create {target}"),
         (_, "write") => format!("write {target}"),

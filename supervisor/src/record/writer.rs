@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::decision::{DecisionRecord, Line, VERSION};
+use super::denials::Denials;
 use super::segment::{Segment, last_seq};
 
 /// The log cannot be used.
@@ -38,6 +39,7 @@ pub(crate) struct Recorder {
     state: Mutex<State>,
     failing: AtomicBool,
     notices: Mutex<Option<SyncSender<Notice>>>,
+    denials: Denials,
 }
 
 #[derive(Debug)]
@@ -96,6 +98,7 @@ impl Recorder {
             state,
             failing: AtomicBool::new(false),
             notices: Mutex::new(notices),
+            denials: Denials::default(),
         })
     }
 
@@ -132,6 +135,9 @@ impl Recorder {
         let announced = refused && !record.quiet;
         let line = self.write("decision", record, room.map_or(0, |room| room.bytes))?;
         let seq = line.seq;
+        if refused {
+            self.denials.note(&line);
+        }
         if announced {
             let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(notices) = notices.as_ref() {
@@ -140,6 +146,11 @@ impl Recorder {
             }
         }
         Ok(seq)
+    }
+
+    /// The latest denials of every container.
+    pub(crate) fn denials(&self) -> &Denials {
+        &self.denials
     }
 
     /// Ends the stream of refusals.

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use seccomp_profiles::Filter;
 
+use super::check::Evaluations;
 use crate::api::Refusal;
 use crate::attach::pool::Pool;
 use crate::attach::session::{Identity, Mode, Session};
 use crate::judge::Guard;
 use crate::judge::rules::Rules;
 use crate::record::Recorder;
+use crate::requests::Requests;
 use crate::sys::listener::Listener;
 
 /// Registrations at once.
@@ -49,6 +51,9 @@ pub(crate) struct Door {
     registrations: Mutex<HashMap<String, Registration>>,
     left: Condvar,
     sessions: Mutex<Vec<Arc<Pool>>>,
+    pub(super) evaluations: Evaluations,
+    /// An embedded run has none.
+    requests: OnceLock<Arc<Requests>>,
     next: AtomicU64,
 }
 
@@ -100,6 +105,8 @@ impl Door {
             registrations: Mutex::new(HashMap::new()),
             left: Condvar::new(),
             sessions: Mutex::new(Vec::new()),
+            evaluations: Evaluations::default(),
+            requests: OnceLock::new(),
             next: AtomicU64::new(1),
         }
     }
@@ -107,6 +114,16 @@ impl Door {
     /// Names the shim of an embedded run.
     pub(crate) fn set_embedded_shim(&self, pid: i32) {
         self.embedded_shim.store(pid, Ordering::Release);
+    }
+
+    /// Where rule requests go; given once.
+    pub(crate) fn take_requests(&self, requests: Arc<Requests>) {
+        let _ = self.requests.set(requests);
+    }
+
+    /// Rule requests, which an embedded run does not have.
+    pub(crate) fn requests(&self) -> Result<&Arc<Requests>, Refusal> {
+        self.requests.get().ok_or_else(|| Refusal::new(503, "rule requests need outcalld"))
     }
 
     /// No new sessions from here on.

@@ -23,6 +23,10 @@ pub(super) fn router(door: Arc<Door>) -> Router {
         .route("/v1/profile", get(profile))
         .route("/v1/supervise", post(supervise))
         .route("/v1/heartbeat", get(heartbeat))
+        .route("/v1/permissions/check", post(super::check::check))
+        .route("/v1/denials", get(super::denials::denials))
+        .route("/v1/requests/rules", post(super::requests::submit))
+        .route("/v1/requests/rules/{id}", get(super::requests::status))
         .fallback(envelope::no_resource)
         .method_not_allowed_fallback(envelope::no_method)
         .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
@@ -73,6 +77,6 @@ async fn heartbeat(State(door): State<Arc<Door>>) -> Response {
     success(json!({ "alive": true, "recording": door.is_recording() }))
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }

@@ -90,7 +90,7 @@ pub(super) fn invalid(error: &RulesError) -> Value {
     })
 }
 
-fn diagnosed(diagnostic: &Diagnostic) -> Value {
+pub(super) fn diagnosed(diagnostic: &Diagnostic) -> Value {
     json!({
         "file": diagnostic.file,
         "line": diagnostic.line,
@@ -100,7 +100,7 @@ fn diagnosed(diagnostic: &Diagnostic) -> Value {
     })
 }
 
-fn shown(path: &std::path::Path) -> String {
+pub(super) fn shown(path: &std::path::Path) -> String {
     text(path.as_os_str().as_encoded_bytes())
 }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod connection;
 mod peers;
+mod requests;
 mod routes;
 
 pub(crate) use connection::listen;

@@ -30,6 +30,7 @@ pub(super) fn router(office: Arc<Office>) -> Router {
         .route("/v1/rules", get(rules))
         .route("/v1/rules/reload", post(reload))
         .route("/v1/rules/{id}", get(rule))
+        .merge(super::requests::router())
         .fallback(envelope::no_resource)
         .method_not_allowed_fallback(envelope::no_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))

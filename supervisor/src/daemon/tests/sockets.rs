@@ -8,6 +8,7 @@ fn config(agent: PathBuf, host: PathBuf) -> Config {
         host_socket: host,
         host_socket_mode: 0o600,
         log: "/nowhere".into(),
+        state: "/nowhere".into(),
         rules: Vec::new(),
         profile: "default".to_owned(),
         mode: Mode::Enforce,

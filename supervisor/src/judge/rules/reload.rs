@@ -58,8 +58,8 @@ impl Rules {
     }
 
     fn replace(&self, trigger: Trigger, recorder: &Recorder) -> Result<Arc<Ruleset>, ReloadError> {
-        let engine = read(self.paths())?;
-        let places = places(self.paths());
+        let engine = read(&self.paths, self.approved.as_deref())?;
+        let places = places(self.all_paths());
         let old = self.current.load_full();
         if engine.digest() == old.engine.digest() {
             if places != old.places {

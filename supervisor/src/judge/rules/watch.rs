@@ -12,7 +12,7 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::files::is_rule_name;
-use super::{ReloadError, Rules, STACK_BYTES, Trigger, on_disk};
+use super::{ReloadError, Rules, STACK_BYTES, Trigger};
 use crate::record::Recorder;
 
 /// Changes have come to rest when there was none for this long.
@@ -33,9 +33,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches the files of these rules. The built-in ones have none: `None`.
     pub(crate) fn start(rules: &Arc<Rules>, recorder: &Arc<Recorder>) -> Option<Self> {
-        if on_disk(rules.paths()).is_empty() {
-            return None;
-        }
+        rules.all_paths().next()?;
         let started = Self::spawn(rules.clone(), recorder.clone());
         if let Err(error) = &started {
             tracing::warn!("changed rule files will not be noticed: {error}");
@@ -44,9 +42,8 @@ impl Watch {
     }
 
     fn spawn(rules: Arc<Rules>, recorder: Arc<Recorder>) -> notify::Result<Self> {
-        let paths = on_disk(rules.paths());
         let paths: Vec<PathBuf> =
-            paths.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
+            rules.all_paths().filter_map(|path| std::path::absolute(path).ok()).collect();
         // One place: what matters is that something happened, not how often.
         let (wake, woken) = sync_channel(1);
         let (told, watched) = (wake.clone(), paths.clone());
