@@ -1,9 +1,12 @@
 //! Stage 7, record: every answer is a line in the decision log before it goes to the kernel.
 
 pub(crate) mod decision;
+pub(crate) mod query;
 pub(crate) mod reader;
 mod segment;
 pub(crate) mod sentence;
+pub(crate) mod stream;
+pub(crate) mod tally;
 mod writer;
 
 pub(crate) use decision::{DecisionRecord, LatencySplit, ObjectRecord};

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use super::decision::{DecisionRecord, Line, VERSION};
 use super::segment::{Segment, last_seq};
+use super::stream::Stream;
+use super::tally::Tally;
 
 /// The log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +40,9 @@ pub(crate) struct Recorder {
     state: Mutex<State>,
     failing: AtomicBool,
     notices: Mutex<Option<SyncSender<Notice>>>,
+    /// Records as they are written.
+    pub(crate) stream: Stream,
+    pub(crate) tally: Tally,
 }
 
 #[derive(Debug)]
@@ -96,6 +101,8 @@ impl Recorder {
             state,
             failing: AtomicBool::new(false),
             notices: Mutex::new(notices),
+            stream: Stream::default(),
+            tally: Tally::default(),
         })
     }
 
@@ -131,6 +138,7 @@ impl Recorder {
         let refused = record.decision != "allow" && record.decision != "none";
         let announced = refused && !record.quiet;
         let line = self.write("decision", record, room.map_or(0, |room| room.bytes))?;
+        self.tally.count(&line.body);
         let seq = line.seq;
         if announced {
             let notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +161,14 @@ impl Recorder {
     }
 
     fn write<T: Serialize>(&self, kind: &str, body: T, kept: u64) -> Result<Line<T>, LogError> {
-        let result = self.lock().append(&self.directory, kind, body, kept);
+        let result = {
+            let mut state = self.lock();
+            let appended = state.append(&self.directory, kind, body, kept);
+            appended.map(|(line, bytes)| {
+                self.stream.publish(line.seq, &bytes);
+                line
+            })
+        };
         self.announce(&result);
         result.map_err(|cause| LogError::Write { cause })
     }
@@ -175,14 +190,14 @@ impl Recorder {
 }
 
 impl State {
-    /// Appends a record; `kept` bytes of the room that is kept are its own.
+    /// Appends a record; `kept` bytes of the room that is kept are its own. Tells its bytes too.
     fn append<T: Serialize>(
         &mut self,
         directory: &Path,
         kind: &str,
         body: T,
         kept: u64,
-    ) -> io::Result<Line<T>> {
+    ) -> io::Result<(Line<T>, Vec<u8>)> {
         let now = jiff::Timestamp::now();
         let day = now.strftime("%Y-%m-%d").to_string();
         if day != self.day {
@@ -195,7 +210,7 @@ impl State {
         bytes.push(b'\n');
         self.segment.append(&bytes, kept)?;
         self.seq += 1;
-        Ok(line)
+        Ok((line, bytes))
     }
 }
 
