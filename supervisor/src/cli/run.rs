@@ -59,7 +59,10 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     // Before any thread exists: one that left them open would swallow them.
     let signals = foreground::Signals::block()?;
-    let printer = notices::print(receive, arguments.json, arguments.log.clone());
+    // Where a daemon answers, `tail` alone would show its log.
+    let daemon = super::host::is_served(Path::new(crate::config::HOST_SOCKET));
+    let named = arguments.log.clone().or_else(|| daemon.then(|| log.clone()));
+    let printer = notices::print(receive, arguments.json, named);
     let watch = Watch::start(&door.rules, &door.recorder);
     let code = supervise(&door, &shim, &arguments.command, &signals);
     // No change of rules after the last record.
