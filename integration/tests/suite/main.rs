@@ -7,6 +7,7 @@ mod deaths;
 mod documents;
 mod exec;
 mod files;
+mod host;
 mod input;
 mod network;
 mod reload;
