@@ -13,13 +13,18 @@ use super::status::lines;
 use super::table::table;
 
 const RESOURCE: &str = "/v1/requests/rules";
+/// What is told of a request in one line each.
+const SHORT: [&str; 9] =
+    ["id", "status", "container", "agent", "created", "decided", "decided_by", "reason", "error"];
 /// The exit code where somebody thought better of it.
 const DECLINED: u8 = 1;
 
 pub(super) fn requests(command: RequestsCommand) -> anyhow::Result<u8> {
     match command {
-        RequestsCommand::List(host) => {
-            let answer = tell(&host.host_socket, "GET", RESOURCE, None)?;
+        RequestsCommand::List { status, host } => {
+            let query = status.map(|status| format!("?status={}", encoded(&status)));
+            let resource = RESOURCE.to_owned() + &query.unwrap_or_default();
+            let answer = tell(&host.host_socket, "GET", &resource, None)?;
             show(&answer, &host, listed)
         }
         RequestsCommand::Show { id, host } => {
@@ -76,50 +81,61 @@ fn confirmed(question: &str) -> anyhow::Result<bool> {
 }
 
 fn listed(data: &Value) -> String {
-    let requests = data["requests"].as_array().or_else(|| data.as_array());
-    let requests = requests.map(Vec::as_slice).unwrap_or_default();
+    let requests = data["requests"].as_array().map(Vec::as_slice).unwrap_or_default();
     let rows: Vec<[String; 5]> = requests
         .iter()
         .map(|request| {
-            let container: String =
-                text(request, &["container", "container_id"]).chars().take(12).collect();
+            let container: String = text(request, &["container"]).chars().take(12).collect();
             [
                 text(request, &["id"]),
                 text(request, &["status"]),
                 container,
-                text(request, &["agent", "agent_name"]),
-                text(request, &["submitted", "submitted_at", "created", "created_at"]),
+                text(request, &["agent"]),
+                text(request, &["created"]),
             ]
         })
         .collect();
-    table(["ID", "STATUS", "CONTAINER", "AGENT", "SUBMITTED"], &rows)
+    table(["ID", "STATUS", "CONTAINER", "AGENT", "CREATED"], &rows)
 }
 
-/// One request: what is short first, then its rules.
+/// One request: what is short first, then what it would do, then its rules.
 fn sheet(request: &Value) -> String {
-    let fields = request.as_object().into_iter().flatten();
     let mut shown = String::new();
-    for (name, value) in fields.filter(|(name, _)| *name != "rule_file") {
-        let value = match value {
+    for name in SHORT {
+        let value = match &request[name] {
             Value::Null => continue,
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        shown += &format!("{name:<14} {}\n", one_line(&value));
+        shown += &format!("{name:<11} {}\n", one_line(&value));
     }
-    match request["rule_file"].as_str() {
+    if let Some(fact) = request["scope"]["fact"].as_str() {
+        let value = text(&request["scope"], &["value"]);
+        let scope = format!("where {fact} is '{value}', unless it is widened");
+        shown += &format!("scope       {}\n", one_line(&scope));
+    }
+    let each = |name: &str| request[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    for rule in each("would_allow") {
+        let (id, condition) = (text(rule, &["id"]), text(rule, &["condition"]));
+        shown += &format!("would allow {}\n", one_line(&format!("{id}: {condition}")));
+    }
+    for (name, heading) in [("warnings", "warning"), ("diagnostics", "mistake")] {
+        for remark in each(name) {
+            let line = remark["line"].as_u64().map(|line| format!("line {line}: "));
+            let message = line.unwrap_or_default() + &text(remark, &["message"]);
+            shown += &format!("{heading:<11} {}\n", one_line(&message));
+        }
+    }
+    match request["confined_file"].as_str().or(request["rule_file"].as_str()) {
         Some(rules) => shown + "\n" + &screen::lines(rules) + "\n",
         None => shown,
     }
 }
 
 fn settled(request: &Value) -> String {
-    let scope = match text(request, &["scope"]) {
-        scope if scope == "-" => String::new(),
-        scope => format!(", for {}", one_line(&scope)),
-    };
+    let says = request["says"].as_str().map(|says| format!(": {}", one_line(says)));
     let (id, status) = (text(request, &["id"]), text(request, &["status"]));
-    format!("{} {}{scope}\n", one_line(&id), one_line(&status))
+    format!("{} {}{}\n", one_line(&id), one_line(&status), says.unwrap_or_default())
 }
 
 /// The first of these fields that there is.
@@ -138,8 +154,45 @@ mod tests {
         ]});
         let shown = listed(&data);
         assert!(shown.contains("rr-1  pending  cccccccccccc  b\\u{1b}[2J"), "{shown}");
-        let sheet = sheet(&json!({"id": "rr-1", "rule_file": "version: \"1\"\nx\u{7}"}));
-        assert_eq!(sheet, "id             rr-1\n\nversion: \"1\"\nx\\u{7}\n");
+        let sheet = sheet(&json!({
+            "id": "rr-1", "scope": {"fact": "agent.name", "value": "bot"}, "reason": null,
+            "would_allow": [{"id": "r", "condition": "true\u{7}"}],
+            "warnings": [{"line": 3, "message": "odd"}], "rule_file": "version: \"1\"\nx\u{7}",
+        }));
+        assert_eq!(
+            sheet,
+            "id          rr-1\nscope       where agent.name is 'bot', unless it is widened\n\
+             would allow r: true\\u{7}\nwarning     line 3: odd\n\nversion: \"1\"\nx\\u{7}\n"
+        );
+        let done = json!({"id": "rr-1", "status": "approved", "says": "for everybody"});
+        assert_eq!(settled(&done), "rr-1 approved: for everybody\n");
+    }
+
+    #[test]
+    fn an_approval_says_how_wide_it_is() {
+        use std::io::{Read, Write};
+        let scratch = tempfile::tempdir().unwrap();
+        let host_socket = scratch.path().join("s");
+        let listener = std::os::unix::net::UnixListener::bind(&host_socket).unwrap();
+        let daemon = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let body = r#"{"success":true,"data":{"id":"rr-1","status":"approved"}}"#;
+            write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+                .unwrap();
+            String::from_utf8_lossy(&request[..length]).into_owned()
+        });
+        let host = HostArguments { json: true, host_socket };
+        let command =
+            RequestsCommand::Approve { id: "rr-1".to_owned(), widen: true, yes: true, host };
+        assert_eq!(requests(command).unwrap(), 0);
+        let request = daemon.join().unwrap();
+        assert!(
+            request.starts_with("POST /v1/requests/rules/rr-1/approve HTTP/1.1\r\n"),
+            "{request}"
+        );
+        assert!(request.ends_with("\r\n\r\n{\"widen\":true}"), "{request}");
     }
 
     #[test]

@@ -118,3 +118,25 @@ fn man_pages_and_completions_know_every_command() {
     let daemon = std::fs::read_to_string(scratch.path().join("outcalld.8")).unwrap();
     assert!(daemon.contains("operator\\-uids"), "{daemon}");
 }
+
+#[test]
+fn confirmation_is_asked_for_on_a_terminal_alone() {
+    let served = served();
+    let words = ["requests", "approve", "rr-0"];
+    let silent = served.operator(&words);
+    assert!(!err(&silent).contains("[y/N]") && !out(&silent).contains("[y/N]"), "{}", err(&silent));
+    // Without the question it goes through to the daemon, which knows of no such request.
+    assert_eq!(silent.status.code(), Some(1));
+    let on_a_terminal = "import os, pty, sys\n\
+        pid, fd = pty.fork()\n\
+        if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n\
+        seen = b''\n\
+        while b'[y/N]' not in seen: seen += os.read(fd, 1024)\n\
+        os.write(fd, b'n\\n')\n\
+        print(seen.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n";
+    let mut python = Command::new("python3");
+    python.args(["-c", on_a_terminal]).arg(integration::dist().join("outcallctl")).args(words);
+    let asked = python.arg("--host-socket").arg(served.host_socket()).output().unwrap();
+    assert!(out(&asked).contains("Put the rules of rr-0 in force for the agent that asked? [y/N]"));
+    assert!(out(&asked).trim_end().ends_with(" 1"), "{}{}", out(&asked), err(&asked));
+}

@@ -24,7 +24,13 @@ pub(in crate::cli) struct WhyArguments {
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RequestsCommand {
     /// List the requests
-    List(HostArguments),
+    List {
+        /// Only those that are pending, approved or rejected
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
+        #[command(flatten)]
+        host: HostArguments,
+    },
     /// Show one request with its rules
     Show {
         /// The request
