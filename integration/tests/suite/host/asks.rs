@@ -103,6 +103,35 @@ fn with_nobody_there_a_call_is_refused_at_once_and_later_once() {
 }
 
 #[test]
+fn every_question_of_a_call_is_asked_and_what_is_blocked_stays_blocked() {
+    let served = served();
+    let _listener = Listener::new(&served);
+    std::fs::create_dir(served.path().join("d")).unwrap();
+    // One end would be asked about, the other is blocked: nobody is bothered.
+    let output = served.session("mv asked d/secret");
+    assert!(!output.status.success());
+    assert!(recorded(&served).is_empty() && served.path().join("asked").exists());
+    std::thread::scope(|scope| {
+        let session = scope.spawn(|| served.session("mv asked d/asked"));
+        let mut targets = Vec::new();
+        served.until("it is moved", || {
+            let asks = data(served.curl(&[], "/v1/asks"))["asks"].clone();
+            if let Some(id) = asks[0]["id"].as_str() {
+                targets.push(asks[0]["target"].as_str().unwrap().to_owned());
+                data(post(&served, &format!("/v1/asks/{id}/answer"), r#"{"allow": true}"#));
+            }
+            session.is_finished()
+        });
+        let output = session.join().unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+        targets.sort();
+        targets.dedup();
+        assert_eq!(targets.len(), 2, "{targets:?}");
+    });
+    assert!(served.path().join("d/asked").exists());
+}
+
+#[test]
 fn a_question_ends_with_its_caller() {
     let served = served();
     let _listener = Listener::new(&served);

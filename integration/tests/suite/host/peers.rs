@@ -54,6 +54,31 @@ fn a_container_gets_no_answer() {
     assert!(out(&beside).contains("\"success\":true"), "{}", out(&beside));
 }
 
+/// EC-008: the control group that a runtime makes tells a container, whatever else it shares.
+#[test]
+fn a_control_group_of_a_container_gets_no_answer() {
+    if !integration::require_root("host socket") {
+        return;
+    }
+    let served = served();
+    let asking = reachable(&served);
+    let id = format!("{:064x}", std::process::id());
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"].map(std::path::Path::new);
+    let root = roots.iter().find(|root| root.join("cgroup.procs").exists());
+    let Some(group) = root.map(|root| root.join(&id)).filter(|g| std::fs::create_dir(g).is_ok())
+    else {
+        eprintln!("NOT RUN: control groups cannot be made here");
+        return;
+    };
+    let enter = "echo $$ > \"$0\"/cgroup.procs && exec \"$@\"";
+    let mut inside = Command::new("sh");
+    let inside = inside.args(["-c", enter]).arg(&group).args(&asking).output().unwrap();
+    let removed = std::fs::remove_dir(&group);
+    let answer = out(&inside);
+    assert!(answer.contains("what runs in a container has no place"), "{answer}{}", err(&inside));
+    removed.unwrap();
+}
+
 /// EC-008: neither does what is supervised.
 #[test]
 fn a_session_gets_no_answer() {
