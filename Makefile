@@ -7,7 +7,7 @@ DIST := target/dist
 MUSL := x86_64-unknown-linux-musl
 FUZZ_SECONDS ?= 600
 
-.PHONY: help setup build run test bench bench-policy fuzz clean
+.PHONY: help setup build man run test bench bench-policy fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,6 +20,9 @@ build: setup ## Build outcalld, outcallctl and the static shim into target/dist
 	@integration/scripts/build-shim
 	@mkdir -p $(DIST)
 	install -m 0755 target/release/outcalld target/release/outcallctl $(DIST)/
+
+man: build ## Write the man pages into target/man
+	$(DIST)/outcallctl man target/man
 
 run: build ## Show the main job: a script, supervised
 	@integration/scripts/demo $(DIST)

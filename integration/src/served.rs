@@ -25,9 +25,15 @@ impl Served {
     /// Under the rules that `prepare` puts into the directory it is given.
     #[must_use]
     pub fn with_rules(prepare: impl Fn(&Path)) -> Self {
+        Self::with_flags(prepare, &[])
+    }
+
+    /// The same, with more flags.
+    #[must_use]
+    pub fn with_flags(prepare: impl Fn(&Path), flags: &[&str]) -> Self {
         let scratch = scratch();
         prepare(&scratch.path().join("rules"));
-        let child = command(scratch.path(), "log").spawn().expect("outcalld starts");
+        let child = command(scratch.path(), "log").args(flags).spawn().expect("outcalld starts");
         let served = Self { scratch, child };
         served.until("the host socket answers", || {
             std::os::unix::net::UnixStream::connect(served.host_socket()).is_ok()
@@ -68,6 +74,17 @@ impl Served {
         let (body, status) = text.rsplit_once('\n').unwrap_or_else(|| panic!("no answer: {text}"));
         let body = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body}"));
         Reply { status: status.parse().expect("a status"), body }
+    }
+
+    /// An answer that is no JSON: status and text.
+    pub fn text(&self, arguments: &[&str], resource: &str) -> (u16, String) {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-w", "\n%{http_code}", "--unix-socket"]).arg(self.host_socket());
+        curl.args(arguments).arg(format!("http://outcall{resource}"));
+        let output = curl.output().expect("curl runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (body, status) = text.rsplit_once('\n').expect("an answer");
+        (status.parse().expect("a status"), body.to_owned())
     }
 
     /// The status of the daemon's rules.

@@ -52,4 +52,4 @@ pub use near_miss::NearMiss;
 pub use outline::{Outline, outlines};
 pub use reference::{FactDoc, facts_reference, reference};
 pub use schema::schema;
-pub use suite::{CaseResult, ExampleResult, Suite, run_examples};
+pub use suite::{CaseResult, ExampleResult, Suite, read_question, run_examples};

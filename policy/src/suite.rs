@@ -193,6 +193,18 @@ fn text(reader: &mut Reader<'_>, key: &Key, node: Node) -> Option<String> {
     Some(value)
 }
 
+/// Reads one question: a mapping of facts, as in an example.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_question(file: &SourceFile) -> Result<Facts, LoadErrors> {
+    let root = read(&file.name, &file.text).map_err(|one| LoadErrors::new(vec![one]))?;
+    let mut reader = Reader::new(&file.name, &file.text);
+    let facts = read_facts(&mut reader, &root);
+    let facts = reader.finish(facts).map_err(LoadErrors::new)?;
+    Ok(facts.unwrap_or_default())
+}
+
 fn read_facts(reader: &mut Reader<'_>, node: &Node) -> Option<Facts> {
     let mistake = match facts_of(node) {
         Ok(facts) => return Some(facts),

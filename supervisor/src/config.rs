@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::attach::session::Mode;
 
@@ -10,7 +10,7 @@ use crate::attach::session::Mode;
 const DEFAULT_FILE: &str = "/etc/outcall/outcalld.toml";
 
 /// Every key of the file.
-const KEYS: &[&str] = &[
+pub(crate) const KEYS: &[&str] = &[
     "agent_socket",
     "agent_socket_mode",
     "host_socket",
@@ -21,6 +21,9 @@ const KEYS: &[&str] = &[
     "profile",
     "mode",
     "drain_seconds",
+    "operator_uids",
+    "operator_gids",
+    "ask_seconds",
 ];
 
 /// Where operators reach the daemon when nobody says.
@@ -40,7 +43,7 @@ pub(crate) enum ConfigError {
 }
 
 /// One layer: what a flag set, a variable or a file says.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Layer {
     pub(crate) agent_socket: Option<PathBuf>,
     pub(crate) agent_socket_mode: Option<String>,
@@ -52,6 +55,9 @@ pub(crate) struct Layer {
     pub(crate) profile: Option<String>,
     pub(crate) mode: Option<String>,
     pub(crate) drain_seconds: Option<u64>,
+    pub(crate) operator_uids: Option<Vec<u32>>,
+    pub(crate) operator_gids: Option<Vec<u32>>,
+    pub(crate) ask_seconds: Option<u64>,
 }
 
 /// The settings in force.
@@ -67,25 +73,43 @@ pub(crate) struct Config {
     pub(crate) profile: String,
     pub(crate) mode: Mode,
     pub(crate) drain_seconds: u64,
+    /// Who may ask on the host socket, beside root and the daemon's own user.
+    pub(crate) operator_uids: Vec<u32>,
+    pub(crate) operator_gids: Vec<u32>,
+    /// How long a call waits for an operator.
+    pub(crate) ask_seconds: u64,
 }
 
 impl Config {
     /// Puts the layers together. `file` is the path given by flag or variable; a missing default
     /// file is no error, a missing named one is.
     pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Self, ConfigError> {
-        let file = match file {
-            Some(path) => read_file(path)?,
-            None if Path::new(DEFAULT_FILE).exists() => read_file(Path::new(DEFAULT_FILE))?,
-            None => Layer::default(),
-        };
-        let environment = from_environment()?;
-        let merged = flags.or(environment).or(file);
-        merged.into_config()
+        let layers = Layers::gather(flags, file)?;
+        layers.flags.or(layers.environment).or(layers.file).into_config()
+    }
+}
+
+/// The layers, each by itself.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) flags: Layer,
+    pub(crate) environment: Layer,
+    pub(crate) file: Layer,
+    /// The file that was read, if any was.
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl Layers {
+    pub(crate) fn gather(flags: Layer, file: Option<&Path>) -> Result<Self, ConfigError> {
+        let default = Some(Path::new(DEFAULT_FILE)).filter(|path| path.exists());
+        let path = file.or(default).map(Path::to_owned);
+        let file = path.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        Ok(Self { flags, environment: from_environment()?, file, path })
     }
 }
 
 impl Layer {
-    fn or(self, lower: Self) -> Self {
+    pub(crate) fn or(self, lower: Self) -> Self {
         Self {
             agent_socket: self.agent_socket.or(lower.agent_socket),
             agent_socket_mode: self.agent_socket_mode.or(lower.agent_socket_mode),
@@ -97,10 +121,32 @@ impl Layer {
             profile: self.profile.or(lower.profile),
             mode: self.mode.or(lower.mode),
             drain_seconds: self.drain_seconds.or(lower.drain_seconds),
+            operator_uids: self.operator_uids.or(lower.operator_uids),
+            operator_gids: self.operator_gids.or(lower.operator_gids),
+            ask_seconds: self.ask_seconds.or(lower.ask_seconds),
         }
     }
 
-    fn into_config(self) -> Result<Config, ConfigError> {
+    /// What counts where nobody says anything, for those who want to see it.
+    pub(crate) fn defaults() -> Self {
+        Self {
+            agent_socket: Some("/run/outcall/agent.sock".into()),
+            agent_socket_mode: Some("0666".to_owned()),
+            host_socket: Some(HOST_SOCKET.into()),
+            host_socket_mode: Some("0600".to_owned()),
+            log: Some("/var/log/outcall".into()),
+            state: Some("/var/lib/outcall".into()),
+            rules: Some(Vec::new()),
+            profile: Some("default".to_owned()),
+            mode: Some("enforce".to_owned()),
+            drain_seconds: Some(5),
+            operator_uids: Some(Vec::new()),
+            operator_gids: Some(Vec::new()),
+            ask_seconds: Some(30),
+        }
+    }
+
+    pub(crate) fn into_config(self) -> Result<Config, ConfigError> {
         Ok(Config {
             agent_socket: self.agent_socket.unwrap_or_else(|| "/run/outcall/agent.sock".into()),
             agent_socket_mode: file_mode("agent_socket_mode", self.agent_socket_mode, "0666")?,
@@ -112,6 +158,9 @@ impl Layer {
             profile: self.profile.unwrap_or_else(|| "default".to_owned()),
             mode: parse_mode("mode", self.mode.as_deref().unwrap_or("enforce"))?,
             drain_seconds: self.drain_seconds.unwrap_or(5),
+            operator_uids: self.operator_uids.unwrap_or_default(),
+            operator_gids: self.operator_gids.unwrap_or_default(),
+            ask_seconds: self.ask_seconds.unwrap_or(30),
         })
     }
 }
@@ -164,16 +213,8 @@ fn parse(path: &Path, text: &str) -> Result<Layer, ConfigError> {
 fn from_environment() -> Result<Layer, ConfigError> {
     let variable = |name: &str| std::env::var_os(name);
     let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
-    let drain_seconds = text("OUTCALL_DRAIN_SECONDS")
-        .map(|value| {
-            value.parse().map_err(|_| ConfigError::Value {
-                origin: "OUTCALL_DRAIN_SECONDS".to_owned(),
-                value: value.clone(),
-                what: "number of seconds",
-                hint: "use a whole number",
-            })
-        })
-        .transpose()?;
+    let seconds = |name: &str| text(name).map(|value| seconds(name, value)).transpose();
+    let ids = |name: &str| text(name).map(|value| ids(name, &value)).transpose();
     Ok(Layer {
         agent_socket: variable("OUTCALL_AGENT_SOCKET_PATH").map(PathBuf::from),
         agent_socket_mode: text("OUTCALL_AGENT_SOCKET_MODE"),
@@ -184,8 +225,34 @@ fn from_environment() -> Result<Layer, ConfigError> {
         rules: variable("OUTCALL_RULES").map(|paths| std::env::split_paths(&paths).collect()),
         profile: text("OUTCALL_PROFILE"),
         mode: text("OUTCALL_MODE"),
-        drain_seconds,
+        drain_seconds: seconds("OUTCALL_DRAIN_SECONDS")?,
+        operator_uids: ids("OUTCALL_OPERATOR_UIDS")?,
+        operator_gids: ids("OUTCALL_OPERATOR_GIDS")?,
+        ask_seconds: seconds("OUTCALL_ASK_SECONDS")?,
     })
+}
+
+fn seconds(origin: &str, value: String) -> Result<u64, ConfigError> {
+    value.parse().map_err(|_| ConfigError::Value {
+        origin: origin.to_owned(),
+        value,
+        what: "number of seconds",
+        hint: "use a whole number",
+    })
+}
+
+/// Numbers with commas between them.
+fn ids(origin: &str, value: &str) -> Result<Vec<u32>, ConfigError> {
+    let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let number = |word: &str| {
+        word.parse().map_err(|_| ConfigError::Value {
+            origin: origin.to_owned(),
+            value: word.to_owned(),
+            what: "user or group id",
+            hint: "use numbers with commas between them, as 1000,1001",
+        })
+    };
+    words.map(number).collect()
 }
 
 /// The known name that is nearest to a mistyped one.
@@ -199,27 +266,5 @@ pub(crate) fn nearest<'n>(typed: &str, names: &[&'n str]) -> Option<&'n str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_key_names_the_nearest_one() {
-        let error = parse(Path::new("o.toml"), "agent_sokcet = '/x'").unwrap_err();
-        let expected = "o.toml: unknown key 'agent_sokcet'; did you mean 'agent_socket'?";
-        assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn flags_win_over_the_file() {
-        let file = parse(Path::new("o.toml"), "mode = 'observe'\nlog = '/file'").unwrap();
-        let flags = Layer { log: Some("/flag".into()), ..Layer::default() };
-        let config = flags.or(file).into_config().unwrap();
-        assert_eq!((config.log, config.mode), ("/flag".into(), Mode::Observe));
-    }
-
-    #[test]
-    fn a_mode_must_be_octal() {
-        let layer = Layer { agent_socket_mode: Some("rw".into()), ..Layer::default() };
-        assert!(layer.into_config().unwrap_err().to_string().contains("octal"));
-    }
-}
+#[path = "tests/config.rs"]
+mod tests;

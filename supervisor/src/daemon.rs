@@ -11,8 +11,9 @@ use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::api::agent::{Door, NamedFilter, Peer, serve};
-use crate::api::host::{Office, listen};
+use crate::api::host::{Office, Operators, listen};
 use crate::config::Config;
+use crate::judge::asks::Asks;
 use crate::judge::rules::{Rules, STACK_BYTES, Trigger, Watch};
 use crate::record::Recorder;
 use crate::requests::Requests;
@@ -51,8 +52,9 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     drop_privileges().context("cannot drop privileges")?;
     let mut sealed = sealed_paths(&config.log, Some(&config.host_socket));
     sealed.push(config.state.clone());
-    let door =
-        Arc::new(Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None));
+    let mut door = Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None);
+    door.asks = Arc::new(Asks::new(Duration::from_secs(config.ask_seconds)));
+    let door = Arc::new(door);
     door.take_requests(requests);
     recorder.control("start", start_record(&rules, config.mode.as_str()))?;
     let watch = Watch::start(&rules, &recorder);
@@ -62,7 +64,8 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start the API's runtime")?;
-    let office = Arc::new(Office { door: door.clone(), started });
+    let operators = Operators::new(&config.operator_uids, &config.operator_gids);
+    let office = Arc::new(Office::new(door.clone(), operators, started));
     let host = {
         let _inside = runtime.enter();
         UnixListener::from_std(host)?

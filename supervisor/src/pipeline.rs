@@ -8,13 +8,17 @@ use crate::attach::watch::Slot;
 use crate::decode::{Decoded, decode};
 use crate::facts::questions;
 use crate::identity::Guise;
-use crate::judge::{Judgement, judge};
+use crate::judge::{Grant, Judgement, judge};
 use crate::receive::{Notification, Reply};
 use crate::record::decision::PolicyRecord;
 use crate::record::{LatencySplit, Room};
 use crate::resolve::exec::ExecRequest;
 use crate::resolve::{Failure, Request, Resolved, Unresolved, resolve};
-use crate::respond::{Answer, Attempt, Means, Outcome, act};
+use crate::respond::{Answer, Attempt, Means, Outcome, act, interrupted};
+
+mod hold;
+
+use hold::{Held, hold};
 
 /// How often a call is judged anew because the file system changed under it.
 const MAX_ATTEMPTS: usize = 32;
@@ -70,6 +74,7 @@ fn settle<'s>(
     worker: &mut Worker,
 ) -> Result<Verdict<'s>, Unsettled> {
     let mut latency = LatencySplit::default();
+    let mut grants: Vec<Grant> = Vec::new();
     for _ in 0..MAX_ATTEMPTS {
         let began = Instant::now();
         let tasks = &session.tasks;
@@ -79,20 +84,31 @@ fn settle<'s>(
                 Err(failure) => return unresolved(failure, began, session),
             };
         latency.resolve = micros(began);
-        let began = Instant::now();
         let questions = questions(&resolved, &session.identity);
-        let rules = session.rules.current();
-        let judgement = judge(&rules, &session.guard, &resolved, &questions);
-        latency.decide = micros(began);
+        let (rules, judgement, waited) = loop {
+            let began = Instant::now();
+            let rules = session.rules.current();
+            let judgement = judge(&rules, &session.guard, &resolved, &questions, &grants);
+            latency.decide = micros(began);
+            match hold(judgement, notification, session, worker) {
+                Held::Not(judgement) => break (rules, judgement, None),
+                Held::Granted(grant) => grants.push(grant),
+                Held::Interrupted(judgement) => {
+                    notification.check().map_err(|_| Unsettled::Gone)?;
+                    break (rules, judgement, Some(interrupted(worker.slot.interruption())));
+                }
+            }
+        };
         let began = Instant::now();
         let room = session.keep_room(&resolved, &judgement);
-        let attempt = match session.mode {
-            Mode::Observe => Attempt::Done(Answer::observe()),
-            Mode::Enforce if judgement.allows() && room.is_some() => {
+        let attempt = match (session.mode, waited) {
+            (_, Some(interrupted)) => interrupted,
+            (Mode::Observe, _) => Attempt::Done(Answer::observe()),
+            (Mode::Enforce, _) if judgement.allows() && room.is_some() => {
                 let means = Means { guise: &mut worker.guise, slot: &worker.slot };
                 act(notification, &resolved, means)
             }
-            Mode::Enforce => Attempt::Done(Answer::refuse(libc::EPERM)),
+            (Mode::Enforce, _) => Attempt::Done(Answer::refuse(libc::EPERM)),
         };
         latency.answer = micros(began);
         match attempt {

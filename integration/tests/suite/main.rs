@@ -8,6 +8,7 @@ mod deaths;
 mod documents;
 mod exec;
 mod files;
+mod host;
 mod input;
 mod network;
 mod reload;

@@ -123,6 +123,17 @@ fn examples_are_run_against_their_rule_and_the_whole_set() {
     assert!(shipped.len() > 50 && shipped.iter().all(|result| result.wanted == result.matched));
 }
 
+#[test]
+fn a_question_is_read_as_an_example_is() {
+    let facts =
+        read_question(&file("q", "{\"target\": \"/x\", \"process\": {\"uid\": 7}}")).unwrap();
+    // What follows from the target is filled in.
+    assert_eq!((facts.process.uid, facts.file.path.as_str()), (7, "/x"));
+    let error = read_question(&file("q", "{\"tagret\": \"/x\"}")).unwrap_err();
+    assert!(error.to_string().contains("did you mean `target`?"), "{error}");
+    assert!(read_question(&file("q", "[]")).is_err());
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in any::<String>()) {

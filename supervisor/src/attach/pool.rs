@@ -71,6 +71,10 @@ impl Pool {
         self.ended.load(Ordering::Acquire)
     }
 
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::decode::Decoded;
 use crate::facts::Question;
+use crate::judge::asks::Asks;
 use crate::judge::rules::Rules;
 use crate::judge::{Guard, Judgement};
 use crate::pipeline::Verdict;
@@ -71,6 +72,9 @@ pub(crate) struct Session {
     pub(crate) rules: Arc<Rules>,
     pub(crate) guard: Guard,
     pub(crate) recorder: Arc<Recorder>,
+    /// Where `ask` rules lead.
+    pub(crate) asks: Arc<Asks>,
+    pub(crate) begun: jiff::Timestamp,
     shim: AtomicI32,
     allowed: AtomicU64,
     refused: AtomicU64,
@@ -94,11 +98,23 @@ impl Session {
             rules,
             guard,
             recorder,
+            asks: Arc::new(Asks::new(std::time::Duration::ZERO)),
+            begun: jiff::Timestamp::now(),
             shim: AtomicI32::new(shim),
             allowed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             failed: AtomicU64::new(0),
         }
+    }
+
+    /// The same session, whose questions go to these operators.
+    pub(crate) fn asking(self, asks: Arc<Asks>) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// How many calls were allowed, refused, and failed by themselves.
+    pub(crate) fn counts(&self) -> [u64; 3] {
+        [&self.allowed, &self.refused, &self.failed].map(|count| count.load(Ordering::Relaxed))
     }
 
     /// The shim's process id: every process of the session descends from it.
@@ -119,11 +135,12 @@ impl Session {
     }
 
     pub(crate) fn record_end(&self) {
+        let [allowed, refused, failed] = self.counts();
         let body = serde_json::json!({
             "session": self.identity.id,
-            "allowed": self.allowed.load(Ordering::Relaxed),
-            "refused": self.refused.load(Ordering::Relaxed),
-            "failed": self.failed.load(Ordering::Relaxed),
+            "allowed": allowed,
+            "refused": refused,
+            "failed": failed,
         });
         if let Err(error) = self.recorder.control("session_end", body) {
             tracing::error!(%error, "the end of a session is not on record");

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::Layer;
+
+pub(super) mod host;
 pub(super) mod rules;
 
 /// Supervises what a program runs, reaches and opens, and explains every decision.
@@ -26,6 +29,19 @@ pub(super) enum Command {
     Profile(ProfileCommand),
     /// Show how the daemon is
     Status(HostArguments),
+    /// List the sessions that run
+    Ps(HostArguments),
+    /// Say why a process or a container was refused something, and what to do next
+    Why(host::WhyArguments),
+    /// Look at the rules that agents ask for, and answer
+    #[command(subcommand)]
+    Requests(host::RequestsCommand),
+    /// Look at calls that wait for an operator, and answer
+    #[command(subcommand)]
+    Asks(host::AsksCommand),
+    /// Look at the daemon's configuration
+    #[command(subcommand)]
+    Config(host::ConfigCommand),
     /// Check, test, format and explain rules
     #[command(subcommand, after_help = rules::EXIT_CODES)]
     Rules(rules::RulesCommand),
@@ -36,6 +52,13 @@ pub(super) enum Command {
     Completions {
         /// The shell it is for
         shell: clap_complete::Shell,
+    },
+    /// Write the man pages into a directory
+    #[command(hide = true)]
+    Man {
+        /// It is created where it is missing
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
     },
 }
 
@@ -87,9 +110,12 @@ pub(super) struct TailArguments {
     /// How many of the last records to show
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     pub(super) lines: usize,
-    /// Directory of the decision log [default: the daemon's, else that of the latest run]
+    /// Directory of the decision log [default: the daemon is asked; without one the newer of its log and that of the latest run]
     #[arg(long, value_name = "DIR")]
     pub(super) log: Option<PathBuf>,
+    /// The daemon's host socket
+    #[arg(long, value_name = "PATH", env = "OUTCALL_HOST_SOCKET_PATH", default_value = crate::config::HOST_SOCKET)]
+    pub(super) host_socket: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
@@ -181,4 +207,37 @@ pub(super) struct DaemonArguments {
     /// How long SIGTERM waits for sessions to end by themselves
     #[arg(long, value_name = "SECONDS")]
     pub(super) drain_seconds: Option<u64>,
+    /// Users who may ask on the host socket, beside root and the daemon's own; commas between them
+    #[arg(long, value_name = "UIDS", value_delimiter = ',')]
+    pub(super) operator_uids: Vec<u32>,
+    /// Groups whose members may ask on the host socket; commas between them
+    #[arg(long, value_name = "GIDS", value_delimiter = ',')]
+    pub(super) operator_gids: Vec<u32>,
+    /// How long a call that a rule holds for an operator waits for one
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) ask_seconds: Option<u64>,
+}
+
+impl DaemonArguments {
+    /// What the flags say.
+    pub(super) fn layer(self) -> Layer {
+        fn given<T>(list: Vec<T>) -> Option<Vec<T>> {
+            (!list.is_empty()).then_some(list)
+        }
+        Layer {
+            agent_socket: self.agent_socket,
+            agent_socket_mode: self.agent_socket_mode,
+            host_socket: self.host_socket,
+            host_socket_mode: self.host_socket_mode,
+            log: self.log,
+            state: self.state,
+            rules: given(self.rules),
+            profile: self.profile,
+            mode: self.mode,
+            drain_seconds: self.drain_seconds,
+            operator_uids: given(self.operator_uids),
+            operator_gids: given(self.operator_gids),
+            ask_seconds: self.ask_seconds,
+        }
+    }
 }

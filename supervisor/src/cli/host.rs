@@ -44,7 +44,7 @@ impl Answer {
     /// The data, or the sentence that is there instead of it.
     pub(super) fn data(&self) -> Result<&Value, String> {
         match (self.status, self.body.get("data")) {
-            (200, Some(data)) if self.body["success"] == true => Ok(data),
+            (200 | 201, Some(data)) if self.body["success"] == true => Ok(data),
             _ => Err(self.body["error"].as_str().unwrap_or("outcalld gives no reason").to_owned()),
         }
     }
@@ -52,10 +52,23 @@ impl Answer {
 
 /// Asks the daemon behind a socket.
 pub(super) fn ask(socket: &Path, method: &str, resource: &str) -> Result<Answer, HostError> {
+    tell(socket, method, resource, None)
+}
+
+/// Asks the daemon behind a socket, with a body.
+pub(super) fn tell(
+    socket: &Path,
+    method: &str,
+    resource: &str,
+    body: Option<&Value>,
+) -> Result<Answer, HostError> {
     let until = Instant::now() + PATIENCE;
     let mut stream = connect(socket)?;
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
     let request = format!(
-        "{method} {resource} HTTP/1.1\r\nHost: outcall\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        "{method} {resource} HTTP/1.1\r\nHost: outcall\r\n{kind}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
     );
     stream.write_all(request.as_bytes()).map_err(|cause| HostError::Send { cause })?;
     receive(|buffer| {
@@ -68,7 +81,22 @@ pub(super) fn ask(socket: &Path, method: &str, resource: &str) -> Result<Answer,
     })
 }
 
-fn connect(path: &Path) -> Result<UnixStream, HostError> {
+/// A word within a resource, with everything encoded that means something there.
+pub(super) fn encoded(word: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let each = |byte: u8| match plain(&byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    word.bytes().map(each).collect()
+}
+
+/// Whether somebody serves the socket.
+pub(super) fn is_served(socket: &Path) -> bool {
+    connect(socket).is_ok()
+}
+
+pub(super) fn connect(path: &Path) -> Result<UnixStream, HostError> {
     let attempt = || -> rustix::io::Result<OwnedFd> {
         let address = SocketAddrUnix::new(path)?;
         let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);

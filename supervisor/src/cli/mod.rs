@@ -1,13 +1,22 @@
 //! The commands: `outcallctl` and the flags of `outcalld`.
 
 mod arguments;
+mod asks;
+mod events;
 mod host;
+mod man;
 mod profile;
+mod ps;
 mod reload;
+mod requests;
 mod rules;
 mod run;
+mod screen;
+mod settings;
 mod status;
+mod table;
 mod tail;
+mod why;
 
 use std::process::ExitCode;
 
@@ -15,7 +24,7 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{ApiCommand, Command, DaemonArguments, OperatorArguments};
 
-use crate::config::{Config, Layer};
+use crate::config::Config;
 
 /// Exit codes: 0 fine, 1 failure, 2 usage; `rules` has more.
 const FAILURE: u8 = 1;
@@ -30,6 +39,12 @@ pub fn operator() -> ExitCode {
         Command::Tail(tail) => tail::tail(&tail).map(|()| 0),
         Command::Profile(profile) => profile::profile(profile),
         Command::Status(status) => status::status(&status).map(|()| 0),
+        Command::Ps(host) => ps::ps(&host).map(|()| 0),
+        Command::Why(why) => why::why(&why).map(|()| 0),
+        Command::Requests(requests) => requests::requests(requests),
+        Command::Asks(asks) => asks::asks(asks).map(|()| 0),
+        Command::Config(config) => settings::config(config).map(|()| 0),
+        Command::Man { directory } => man::write(&directory).map(|()| 0),
         Command::Rules(rules) => rules::rules(rules),
         Command::Api(ApiCommand::Schema) => {
             println!("{:#}", crate::api::agent::openapi());
@@ -49,19 +64,8 @@ pub fn operator() -> ExitCode {
 pub fn daemon() -> ExitCode {
     let arguments = DaemonArguments::parse();
     start_tracing("info");
-    let flags = Layer {
-        agent_socket: arguments.agent_socket,
-        agent_socket_mode: arguments.agent_socket_mode,
-        host_socket: arguments.host_socket,
-        host_socket_mode: arguments.host_socket_mode,
-        log: arguments.log,
-        state: arguments.state,
-        rules: (!arguments.rules.is_empty()).then_some(arguments.rules),
-        profile: arguments.profile,
-        mode: arguments.mode,
-        drain_seconds: arguments.drain_seconds,
-    };
-    let result = Config::resolve(flags, arguments.config.as_deref())
+    let file = arguments.config.clone();
+    let result = Config::resolve(arguments.layer(), file.as_deref())
         .map_err(anyhow::Error::from)
         .and_then(|config| crate::daemon::run(&config))
         .map(|()| 0);

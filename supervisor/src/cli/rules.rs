@@ -7,8 +7,8 @@ use anyhow::{Context, anyhow};
 use policy::{Engine, Rule, SourceFile};
 
 use super::arguments::rules::RulesCommand;
+use super::screen::{self, Paint, lines};
 use crate::judge::rules::{RulesError, sources};
-use screen::{Paint, lines};
 
 mod check;
 mod coverage;
@@ -20,7 +20,6 @@ mod junit;
 mod list;
 mod question;
 mod replace;
-mod screen;
 mod test;
 
 const USAGE: u8 = 2;

@@ -54,12 +54,17 @@ pub(super) fn run(arguments: RunArguments) -> anyhow::Result<u8> {
     let recorder = Arc::new(Recorder::open(&log, Some(send))?);
     recorder.control("start", start_record(&rules, mode.as_str()))?;
     let workspace = crate::resolve::names::text(workspace.as_os_str().as_bytes());
-    let sealed = sealed_paths(recorder.directory(), None);
+    // Nothing supervised asks a daemon either, should one run here.
+    let host_socket = Path::new(crate::config::HOST_SOCKET);
+    let sealed = sealed_paths(recorder.directory(), Some(host_socket));
     let door = Arc::new(Door::new(rules, recorder, profile, mode, &sealed, Some(workspace)));
     crate::sys::signal::install_nudge().context("cannot install the worker signal")?;
     // Before any thread exists: one that left them open would swallow them.
     let signals = foreground::Signals::block()?;
-    let printer = notices::print(receive, arguments.json, arguments.log.clone());
+    // Where a daemon answers, `tail` alone would show its log.
+    let daemon = super::host::is_served(Path::new(crate::config::HOST_SOCKET));
+    let named = arguments.log.clone().or_else(|| daemon.then(|| log.clone()));
+    let printer = notices::print(receive, arguments.json, named);
     let watch = Watch::start(&door.rules, &door.recorder);
     let code = supervise(&door, &shim, &arguments.command, &signals);
     // No change of rules after the last record.

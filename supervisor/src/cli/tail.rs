@@ -16,9 +16,12 @@ use crate::record::sentence::{printable, what};
 /// The daemon's log.
 const DAEMON_LOG: &str = "/var/log/outcall";
 
+mod daemon;
+
 pub(super) fn tail(arguments: &TailArguments) -> anyhow::Result<()> {
     let directory = match &arguments.log {
         Some(directory) => directory.clone(),
+        None if daemon::tail(arguments)? => return Ok(()),
         None => default_directory()?,
     };
     let files = segments(&directory)
@@ -165,7 +168,8 @@ fn colours(decision: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn default_directory() -> anyhow::Result<PathBuf> {
+/// The log to look at where nobody says and no daemon answers.
+pub(super) fn default_directory() -> anyhow::Result<PathBuf> {
     let daemon = PathBuf::from(DAEMON_LOG);
     let latest = super::run::state_directory()?.join("latest");
     // The newer of the two is what somebody has just been looking at.

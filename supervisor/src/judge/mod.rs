@@ -1,5 +1,6 @@
 //! Stage 5, judge: the rules answer every question; the strictest answer stands.
 
+pub(crate) mod asks;
 mod guard;
 pub(crate) mod rules;
 
@@ -65,14 +66,27 @@ impl Judgement {
     }
 }
 
-/// Judges a call: what protects Outcall itself first, then the rules. Pure.
+/// An operator's yes to one question.
+#[derive(Clone, Debug)]
+pub(crate) struct Grant {
+    pub(crate) facts: policy::Facts,
+    /// Who said so, as a sentence.
+    pub(crate) by: String,
+}
+
+/// Judges a call: what protects Outcall itself first, then the rules. What a rule holds for an
+/// operator is allowed where one has granted it. Pure.
 pub(crate) fn judge(
     rules: &Ruleset,
     guard: &Guard,
     resolved: &Resolved,
     questions: &[Question],
+    grants: &[Grant],
 ) -> Judgement {
-    if questions.is_empty() { without_question(resolved) } else { answer(rules, guard, questions) }
+    if questions.is_empty() {
+        return without_question(resolved);
+    }
+    answer(rules, guard, questions, grants)
 }
 
 /// Judges an explicit check by the same rules. `guarded` are its objects as what protects Outcall
@@ -82,10 +96,11 @@ pub(crate) fn judge_check(
     guard: &Guard,
     questions: &[Question],
     guarded: &[Question],
+    grants: &[Grant],
 ) -> Judgement {
     match guard.refuses(&rules.places, guarded) {
         Some((question, reason)) => protected(question, reason),
-        None => answer(rules, guard, questions),
+        None => answer(rules, guard, questions, grants),
     }
 }
 
@@ -94,18 +109,18 @@ fn protected(question: &Question, reason: &str) -> Judgement {
 }
 
 /// The strictest answer to any of the questions.
-fn answer(rules: &Ruleset, guard: &Guard, questions: &[Question]) -> Judgement {
+fn answer(rules: &Ruleset, guard: &Guard, questions: &[Question], grants: &[Grant]) -> Judgement {
     if let Some((question, reason)) = guard.refuses(&rules.places, questions) {
         return protected(question, reason);
     }
     let mut errors = Vec::new();
-    let mut allowed = None;
+    let (mut allowed, mut held) = (None, None);
     for question in questions {
         let decision = rules.engine.decide(&question.facts);
         let reason = decision.reason(&question.facts).into_owned();
         let quiet = !decision.is_announced();
         errors.extend(decision.errors);
-        let judgement = Judgement {
+        let mut judgement = Judgement {
             verdict: decision.verdict,
             origin: decision.rule.as_ref().map(|rule| format!("{}:{}", rule.file, rule.line)),
             rule: decision.rule.map(|rule| rule.id.to_string()),
@@ -114,12 +129,19 @@ fn answer(rules: &Ruleset, guard: &Guard, questions: &[Question]) -> Judgement {
             quiet,
             question: Some(question.clone()),
         };
-        if !judgement.allows() {
-            return judgement;
+        if judgement.verdict == Verdict::Ask
+            && let Some(grant) = grants.iter().find(|grant| grant.facts == question.facts)
+        {
+            judgement.verdict = Verdict::Allow;
+            judgement.reason = format!("{}; {}", judgement.reason, grant.by);
         }
-        allowed.get_or_insert(judgement);
+        match judgement.verdict {
+            Verdict::Allow => drop(allowed.get_or_insert(judgement)),
+            Verdict::Ask => drop(held.get_or_insert(judgement)),
+            Verdict::Block => return judgement,
+        }
     }
-    allowed.unwrap_or_else(|| {
+    held.or(allowed).unwrap_or_else(|| {
         Judgement::builtin(
             Verdict::Block,
             "internal",

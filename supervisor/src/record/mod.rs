@@ -2,9 +2,12 @@
 
 pub(crate) mod decision;
 pub(crate) mod denials;
+pub(crate) mod query;
 pub(crate) mod reader;
 mod segment;
 pub(crate) mod sentence;
+pub(crate) mod stream;
+pub(crate) mod tally;
 mod writer;
 
 pub(crate) use decision::{DecisionRecord, LatencySplit, ObjectRecord};

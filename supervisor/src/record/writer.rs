@@ -13,6 +13,8 @@ use serde::Serialize;
 use super::decision::{DecisionRecord, Line, VERSION};
 use super::denials::Denials;
 use super::segment::{Segment, last_seq};
+use super::stream::Stream;
+use super::tally::Tally;
 
 /// The log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +42,9 @@ pub(crate) struct Recorder {
     failing: AtomicBool,
     notices: Mutex<Option<SyncSender<Notice>>>,
     denials: Denials,
+    /// Records as they are written.
+    pub(crate) stream: Stream,
+    pub(crate) tally: Tally,
 }
 
 #[derive(Debug)]
@@ -99,6 +104,8 @@ impl Recorder {
             failing: AtomicBool::new(false),
             notices: Mutex::new(notices),
             denials: Denials::default(),
+            stream: Stream::default(),
+            tally: Tally::default(),
         })
     }
 
@@ -134,6 +141,7 @@ impl Recorder {
         let refused = record.decision != "allow" && record.decision != "none";
         let announced = refused && !record.quiet;
         let line = self.write("decision", record, room.map_or(0, |room| room.bytes))?;
+        self.tally.count(&line.body);
         let seq = line.seq;
         if refused {
             self.denials.note(&line);
@@ -164,7 +172,14 @@ impl Recorder {
     }
 
     fn write<T: Serialize>(&self, kind: &str, body: T, kept: u64) -> Result<Line<T>, LogError> {
-        let result = self.lock().append(&self.directory, kind, body, kept);
+        let result = {
+            let mut state = self.lock();
+            let appended = state.append(&self.directory, kind, body, kept);
+            appended.map(|(line, bytes)| {
+                self.stream.publish(line.seq, &bytes);
+                line
+            })
+        };
         self.announce(&result);
         result.map_err(|cause| LogError::Write { cause })
     }
@@ -186,14 +201,14 @@ impl Recorder {
 }
 
 impl State {
-    /// Appends a record; `kept` bytes of the room that is kept are its own.
+    /// Appends a record; `kept` bytes of the room that is kept are its own. Tells its bytes too.
     fn append<T: Serialize>(
         &mut self,
         directory: &Path,
         kind: &str,
         body: T,
         kept: u64,
-    ) -> io::Result<Line<T>> {
+    ) -> io::Result<(Line<T>, Vec<u8>)> {
         let now = jiff::Timestamp::now();
         let day = now.strftime("%Y-%m-%d").to_string();
         if day != self.day {
@@ -206,7 +221,7 @@ impl State {
         bytes.push(b'\n');
         self.segment.append(&bytes, kept)?;
         self.seq += 1;
-        Ok(line)
+        Ok((line, bytes))
     }
 }
 

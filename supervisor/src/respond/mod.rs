@@ -134,7 +134,8 @@ pub(crate) fn act(
     }
 }
 
-fn interrupted(interruption: Option<Interruption>) -> Attempt {
+/// The answer to a caller that was interrupted while something was done for it.
+pub(crate) fn interrupted(interruption: Option<Interruption>) -> Attempt {
     let errno = match interruption {
         Some(Interruption::Restart) => ERESTARTSYS,
         Some(Interruption::Fail) => libc::EINTR,

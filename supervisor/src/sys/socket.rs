@@ -83,6 +83,34 @@ pub(crate) fn option(socket: BorrowedFd<'_>, level: i32, name: i32) -> Result<i3
     Ok(value)
 }
 
+/// The supplementary groups of whoever connected (SO_PEERGROUPS).
+pub(crate) fn peer_groups(socket: BorrowedFd<'_>) -> Result<Vec<u32>, Errno> {
+    let mut groups: Vec<libc::gid_t> = vec![0; 64];
+    loop {
+        let mut length = size_of_val(groups.as_slice()) as libc::socklen_t;
+        // SAFETY: getsockopt writes at most `length` bytes into the vector, which is that long.
+        let got = cerr(unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERGROUPS,
+                groups.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        });
+        let count = length as usize / size_of::<libc::gid_t>();
+        match got {
+            Ok(_) => {
+                groups.truncate(count);
+                return Ok(groups);
+            }
+            // The kernel tells how many there are.
+            Err(Errno::ERANGE) if count > groups.len() => groups.resize(count, 0),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
 /// recvmsg(2) into `buffer`; descriptors that came along are closed-on-exec and owned.
 pub(crate) fn receive_with_descriptors(
     socket: BorrowedFd<'_>,

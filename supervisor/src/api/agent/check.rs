@@ -1,7 +1,6 @@
 //! IF-002: the permission check. An answer is on record before it is given.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Extension;
@@ -19,7 +18,8 @@ use super::routes::bearer;
 use crate::api::envelope::{Refusal, success};
 use crate::attach::session::{Mode, describe};
 use crate::facts::explicit::{Check, asked_by, guarded, questions};
-use crate::judge::{Judgement, judge_check};
+use crate::judge::asks::{self, Reply};
+use crate::judge::{Grant, Judgement, judge_check};
 use crate::record::decision::PolicyRecord;
 use crate::record::{DecisionRecord, LatencySplit};
 
@@ -27,6 +27,8 @@ use crate::record::{DecisionRecord, LatencySplit};
 const MAX_EVALUATIONS: usize = 16;
 /// How long a check waits for its turn.
 const TURN: Duration = Duration::from_secs(1);
+/// Questions of one check that operators may be asked.
+const MAX_GRANTS: usize = 8;
 /// How long an evaluation may take; longer is a denial.
 const EVALUATION: Duration = Duration::from_secs(5);
 
@@ -84,6 +86,14 @@ struct Inquiry {
     check: Check,
 }
 
+/// What became of a judgement.
+enum Held {
+    /// It stands.
+    Not(Judged),
+    /// An operator said yes to what it asks: judge again, there may be more.
+    Granted(Grant),
+}
+
 /// What came of it, and which rules said so.
 struct Judged {
     judgement: Judgement,
@@ -94,32 +104,60 @@ struct Judged {
 
 impl Inquiry {
     async fn evaluate(self) -> Result<Value, Refusal> {
-        let turn = self.door.evaluations.turn().await?;
-        // Whoever is first to settle the answer writes its record.
-        let settled = Arc::new(AtomicBool::new(false));
-        let (inquiry, taken) = (self.clone(), settled.clone());
-        let mut evaluation = spawn_blocking(move || {
-            let _turn = turn;
-            let judged = inquiry.judge();
-            (!taken.swap(true, Ordering::AcqRel)).then(|| inquiry.answer(&judged))
-        });
-        let answer = match tokio::time::timeout(EVALUATION, &mut evaluation).await {
-            Ok(answer) => answer,
-            Err(_) if settled.swap(true, Ordering::AcqRel) => evaluation.await,
-            Err(_) => spawn_blocking(move || Some(self.answer(&self.timed_out()))).await,
+        let mut grants = Vec::new();
+        let judged = loop {
+            let judged = self.judged(grants.clone()).await?;
+            match self.held(judged).await {
+                Held::Granted(grant) if grants.len() < MAX_GRANTS => grants.push(grant),
+                Held::Granted(_) => break self.timed_out(),
+                Held::Not(judged) => break judged,
+            }
         };
-        answer
-            .ok()
-            .flatten()
-            .ok_or_else(|| Refusal::new(500, "the check could not be evaluated; it is not allowed"))
+        spawn_blocking(move || self.answer(&judged)).await.map_err(|_| failed())
     }
 
-    fn judge(&self) -> Judged {
+    /// Evaluated beside the serving threads. What takes too long is a denial.
+    async fn judged(&self, grants: Vec<Grant>) -> Result<Judged, Refusal> {
+        let turn = self.door.evaluations.turn().await?;
+        let inquiry = self.clone();
+        let evaluation = spawn_blocking(move || {
+            let _turn = turn;
+            inquiry.judge(&grants)
+        });
+        match tokio::time::timeout(EVALUATION, evaluation).await {
+            Ok(judged) => judged.map_err(|_| failed()),
+            Err(_) => Ok(self.timed_out()),
+        }
+    }
+
+    /// Asks an operator, where a rule says so and one listens.
+    async fn held(&self, mut judged: Judged) -> Held {
+        let (asks, judgement) = (&self.door.asks, &mut judged.judgement);
+        let asked = judgement.verdict == Verdict::Ask && self.door.mode == Mode::Enforce;
+        let Some(question) = judgement.question.as_ref().filter(|_| asked) else {
+            return Held::Not(judged);
+        };
+        let facts = question.facts.clone();
+        let rule = judgement.rule.as_deref().unwrap_or_default();
+        let inquiry = asks::Inquiry::new(&facts, rule, &judgement.reason);
+        let reply = asks.ask(inquiry, asks.patience()).await;
+        match reply {
+            Reply::Allowed { .. } => Held::Granted(Grant { facts, by: reply.sentence() }),
+            refused => {
+                let reason = judgement.reason.trim_end_matches('.');
+                judgement.reason = format!("{reason}; {}", refused.sentence());
+                Held::Not(judged)
+            }
+        }
+    }
+
+    fn judge(&self, grants: &[Grant]) -> Judged {
         let began = Instant::now();
         let asker = asked_by(&self.asker.identity, self.asker.peer.pid);
         let questions = questions(&self.check, &asker);
         let rules = self.door.rules.current();
-        let judgement = judge_check(&rules, &self.door.guard, &questions, &guarded(&questions));
+        let guarded = guarded(&questions);
+        let judgement = judge_check(&rules, &self.door.guard, &questions, &guarded, grants);
         Judged { judgement, asker, policy: rules.policy(), took: began.elapsed() }
     }
 
@@ -140,13 +178,7 @@ impl Inquiry {
         if judgement.allows() || self.door.mode == Mode::Observe {
             return json!({ "allowed": true, "matched_rule": rule, "reason": null });
         }
-        match judgement.verdict {
-            Verdict::Ask => {
-                let reason = judgement.reason.trim_end_matches('.');
-                denial(rule, &format!("{reason}; an operator would have to be asked"))
-            }
-            _ => denial(rule, &judgement.reason),
-        }
+        denial(rule, &judgement.reason)
     }
 
     fn record(&self, judged: &Judged) -> DecisionRecord {
@@ -175,6 +207,10 @@ impl Inquiry {
         describe(&mut record, &judged.judgement);
         record
     }
+}
+
+fn failed() -> Refusal {
+    Refusal::new(500, "the check could not be evaluated; it is not allowed")
 }
 
 fn denial(rule: Option<&str>, reason: &str) -> Value {

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use seccomp_profiles::Filter;
 
@@ -13,6 +14,7 @@ use crate::api::Refusal;
 use crate::attach::pool::Pool;
 use crate::attach::session::{Identity, Mode, Session};
 use crate::judge::Guard;
+use crate::judge::asks::Asks;
 use crate::judge::rules::Rules;
 use crate::record::Recorder;
 use crate::requests::Requests;
@@ -43,6 +45,8 @@ pub(crate) struct Door {
     pub(crate) profile: NamedFilter,
     pub(crate) mode: Mode,
     pub(crate) guard: Guard,
+    /// Where `ask` rules lead. In an embedded run nobody listens.
+    pub(crate) asks: Arc<Asks>,
     /// In an embedded run: the directory it was started in. Containers have `/workspace`.
     pub(crate) workspace: Option<String>,
     /// In an embedded run: the one shim, whose socket was made by us and tells nothing.
@@ -99,6 +103,7 @@ impl Door {
             profile,
             mode,
             guard,
+            asks: Arc::new(Asks::new(Duration::ZERO)),
             workspace,
             embedded_shim: AtomicI32::new(0),
             draining: AtomicBool::new(false),
@@ -129,6 +134,13 @@ impl Door {
     /// No new sessions from here on.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
+    }
+
+    /// The sessions that run.
+    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = sessions.iter().filter(|session| !session.has_ended());
+        running.map(|pool| pool.session().clone()).collect()
     }
 
     /// How many sessions run.
@@ -223,7 +235,8 @@ impl Door {
         let id = identity.id.clone();
         let guard = self.guard.clone();
         let (rules, recorder) = (self.rules.clone(), self.recorder.clone());
-        let session = Arc::new(Session::new(identity, self.mode, rules, guard, recorder, shim));
+        let session = Session::new(identity, self.mode, rules, guard, recorder, shim);
+        let session = Arc::new(session.asking(self.asks.clone()));
         session
             .record_begin(&self.profile.name)
             .map_err(|error| Refusal::new(500, error.to_string()))?;

@@ -21,6 +21,7 @@ pub(super) fn status(office: &Office) -> Value {
         "mode": door.mode.as_str(),
         "profile": door.profile.name,
         "sessions": door.session_count(),
+        "asks": door.asks.list().len(),
         "rules": rules(office),
         "log": {
             "directory": shown(door.recorder.directory()),
@@ -104,6 +105,7 @@ pub(super) fn shown(path: &std::path::Path) -> String {
     text(path.as_os_str().as_encoded_bytes())
 }
 
-fn when(time: Timestamp) -> String {
+/// A time as answers tell it.
+pub(super) fn when(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::response::IntoResponse;
@@ -40,10 +41,16 @@ pub(crate) async fn listen(listener: UnixListener, office: Arc<Office>) {
 }
 
 async fn serve(stream: UnixStream, office: Arc<Office>) {
-    let admitted = admit(&stream);
-    if let Err(refusal) = &admitted {
-        tracing::warn!(why = refusal.message, "a peer of the host socket was refused");
-    }
+    let admitted = admit(&stream, &office);
+    let connections = &office.connections;
+    match &admitted {
+        Ok(_) => connections.accepted.fetch_add(1, Ordering::Relaxed),
+        Err(refusal) => {
+            tracing::warn!(why = refusal.message, "a peer of the host socket was refused");
+            connections.refused.fetch_add(1, Ordering::Relaxed)
+        }
+    };
+    let _open = Open::new(office.clone());
     let router = admitted.map(|peer| router(office).layer(axum::Extension(peer)));
     let service = hyper::service::service_fn(move |request: hyper::Request<_>| {
         let router = router.clone();
@@ -59,5 +66,21 @@ async fn serve(stream: UnixStream, office: Arc<Office>) {
     server.max_buf_size(64 * 1024).half_close(false);
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, "a connection to the host socket ended");
+    }
+}
+
+/// A connection that is counted while it is open.
+struct Open(Arc<Office>);
+
+impl Open {
+    fn new(office: Arc<Office>) -> Self {
+        office.connections.open.fetch_add(1, Ordering::Relaxed);
+        Self(office)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connections.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,7 @@
 //! The routes, each answering in the envelope.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
@@ -8,29 +9,59 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
-use super::answers;
+use super::peers::Operators;
+use super::{answers, asks, decisions, evaluate, metrics, sessions, stream};
 use crate::api::agent::{Door, Peer};
 use crate::api::envelope::{self, Refusal, failure, success};
 use crate::judge::rules::{ReloadError, Trigger};
 
-/// No request has a body worth reading.
-const MAX_BODY: usize = 64 * 1024;
+/// A file of cases may be as long as a rule file; nothing else is that long.
+const MAX_BODY: usize = policy::MAX_FILE_BYTES;
 
 /// What operators are told about.
 #[derive(Debug)]
 pub(crate) struct Office {
     pub(crate) door: Arc<Door>,
-    pub(crate) started: jiff::Timestamp,
+    pub(super) operators: Operators,
+    pub(super) started: jiff::Timestamp,
+    /// Places for readers of the stream.
+    pub(super) readers: Arc<Semaphore>,
+    pub(super) connections: Connections,
+}
+
+/// Connections to the host socket since the start.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    pub(super) open: AtomicU64,
+    pub(super) accepted: AtomicU64,
+    pub(super) refused: AtomicU64,
+}
+
+impl Office {
+    pub(crate) fn new(door: Arc<Door>, operators: Operators, started: jiff::Timestamp) -> Self {
+        let readers = Arc::new(Semaphore::new(stream::MAX_READERS));
+        Self { door, operators, started, readers, connections: Connections::default() }
+    }
 }
 
 pub(super) fn router(office: Arc<Office>) -> Router {
     Router::new()
         .route("/v1/status", get(status))
+        .route("/v1/sessions", get(sessions::list))
+        .route("/v1/sessions/{id}", get(sessions::one))
         .route("/v1/rules", get(rules))
         .route("/v1/rules/reload", post(reload))
+        .route("/v1/rules/evaluate", post(evaluate::evaluate))
+        .route("/v1/rules/test", post(evaluate::test))
         .route("/v1/rules/{id}", get(rule))
         .merge(super::requests::router())
+        .route("/v1/asks", get(asks::list))
+        .route("/v1/asks/{id}/answer", post(asks::answer))
+        .route("/v1/decisions", get(decisions::decisions))
+        .route("/v1/decisions/stream", get(stream::stream))
+        .route("/metrics", get(metrics::metrics))
         .fallback(envelope::no_resource)
         .method_not_allowed_fallback(envelope::no_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
@@ -64,12 +95,8 @@ async fn reload(
     Extension(peer): Extension<Peer>,
 ) -> Result<Response, Refusal> {
     let door = office.door.clone();
-    let reloading = tokio::task::spawn_blocking(move || {
-        let trigger = Trigger::Operator { uid: peer.uid };
-        door.rules.reload(trigger, &door.recorder)
-    });
-    let result = reloading.await.map_err(|error| Refusal::new(500, error.to_string()))?;
-    match result {
+    let trigger = Trigger::Operator { uid: peer.uid };
+    match beside(move || door.rules.reload(trigger, &door.recorder)).await? {
         Ok(set) => Ok(success(json!({
             "generation": set.generation,
             "digest": set.engine.digest(),
@@ -78,4 +105,12 @@ async fn reload(
         Err(ReloadError::Rules(error)) => Ok(failure(422, answers::invalid(&error))),
         Err(error @ ReloadError::Log(_)) => Err(Refusal::new(503, error.to_string())),
     }
+}
+
+/// Does what takes time without keeping other requests waiting.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Refusal::new(500, error.to_string()))
 }

@@ -13,6 +13,9 @@ fn config(agent: PathBuf, host: PathBuf) -> Config {
         profile: "default".to_owned(),
         mode: Mode::Enforce,
         drain_seconds: 0,
+        operator_uids: Vec::new(),
+        operator_gids: Vec::new(),
+        ask_seconds: 1,
     }
 }
 
