@@ -43,7 +43,16 @@ fn leaf() -> impl Strategy<Value = String> {
             3 => format!("network.port {operator} 9223372036854775807"),
             _ => format!("network.port {operator} {n}"),
         });
-    let range = prop::sample::select(vec![
+    prop_oneof![
+        5 => texts,
+        3 => number,
+        1 => range().prop_map(|range| format!("cidr(network.ip, '{range}')")),
+        2 => fixed().prop_map(str::to_owned),
+    ]
+}
+
+fn range() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
         "10.0.0.0/8",
         "10.1.0.0/16",
         "10.1.2.3",
@@ -51,8 +60,11 @@ fn leaf() -> impl Strategy<Value = String> {
         "::/0",
         "::ffff:0:0/96",
         "fd00::/8",
-    ]);
-    let fixed = prop::sample::select(vec![
+    ])
+}
+
+fn fixed() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
         "true",
         "false",
         "'a' in exec.argv",
@@ -78,13 +90,7 @@ fn leaf() -> impl Strategy<Value = String> {
         "target == target",
         "{'a': true, 'b': false}[target]",
         "size(exec.argv) == 1",
-    ]);
-    prop_oneof![
-        5 => texts,
-        3 => number,
-        1 => range.prop_map(|range| format!("cidr(network.ip, '{range}')")),
-        2 => fixed.prop_map(str::to_owned),
-    ]
+    ])
 }
 
 fn condition() -> impl Strategy<Value = String> {
@@ -134,7 +140,7 @@ fn questions() -> Vec<Facts> {
 }
 
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
 proptest! {
