@@ -11,6 +11,7 @@ mod joined;
 mod values;
 
 use joined::Joined;
+pub(crate) use joined::MAX_BYTES as MAX_JOINED_BYTES;
 
 /// How many nodes one condition may visit. A rule over long lists must not hold up a system call.
 pub(crate) const MAX_STEPS: u32 = 300_000;

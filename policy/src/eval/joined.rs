@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell};
 use super::Fault;
 
 /// Bytes that one condition may join in all.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// Room for a text without an allocation: a path is seldom longer.
 const INLINE_BYTES: usize = 256;
