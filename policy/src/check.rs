@@ -3,6 +3,7 @@
 mod calls;
 mod compare;
 mod definitions;
+mod join;
 mod values;
 
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl Checker {
             Kind::Bytes(value) => Ok(plain(Value::Bytes(value.as_slice().into()))),
             Kind::List(items) => self.list(items),
             Kind::Map(entries) => self.map(expr.span, entries),
-            Kind::Join(items) => self.join(items),
+            Kind::Join(items) => self.join(expr.span, items),
             Kind::Name(name) => Ok(self.name(expr.span, name)?),
             Kind::Definition(name) => self.definition(expr.span, name),
             Kind::Field(base, field) => self.field(base, field),
@@ -194,6 +195,12 @@ impl Checker {
         self.known_word(&pair[0], &pair[1])?;
         self.known_word(&pair[1], &pair[0])?;
         let (left, right) = (self.lower(&pair[0])?, self.lower(&pair[1])?);
+        let pairs = match (&left, &right) {
+            (Typed::Ints(list), Typed::Ints(_)) => list.len(),
+            (Typed::Plains(list), Typed::Plains(_)) => list.len(),
+            _ => 0,
+        };
+        self.copied(span, pairs.saturating_mul(size_of::<Bool>()))?;
         let node = match operator {
             Operator::In => membership(span, left, right)?,
             _ => comparison(span, operator, left, right)?,

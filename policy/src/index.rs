@@ -11,6 +11,10 @@ use crate::guard::{Key, MAX_LISTED, excludes, guards};
 use crate::vocabulary::{FACTS, Getter};
 use keys::FactTable;
 
+/// Keys that all rules together may have. A definition of a thousand hosts has a thousand keys in
+/// every rule that uses it; rules past that are asked every time.
+const MAX_KEYS: usize = 1 << 18;
+
 /// Lists that one question can bring together; past that every rule is asked.
 const MAX_LISTS: usize = 64;
 
@@ -96,7 +100,15 @@ impl Index {
 /// For each rule the keys that fewest others share: a thousand rules about one tool are told apart
 /// by their arguments.
 fn chosen(rules: &[Rule]) -> Vec<Option<Vec<Key>>> {
-    let choices: Vec<Vec<Vec<Key>>> = rules.iter().map(|rule| guards(&rule.matcher)).collect();
+    let mut left = MAX_KEYS;
+    let found = rules.iter().map(|rule| {
+        let found = if left > 0 { guards(&rule.matcher) } else { Vec::new() };
+        let count: usize = found.iter().map(Vec::len).sum();
+        let fits = count <= left;
+        left = left.saturating_sub(count);
+        if fits { found } else { Vec::new() }
+    });
+    let choices: Vec<Vec<Vec<Key>>> = found.collect();
     let mut shared: HashMap<&Key, usize> = HashMap::new();
     for key in choices.iter().flatten().flatten() {
         *shared.entry(key).or_default() += 1;

@@ -14,21 +14,37 @@ pub(crate) const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// What the patterns of a whole set may take together.
 pub(crate) const MAX_SET_BYTES: usize = 16 << 20;
 
+/// What definitions of a whole set may be copied to where they are used.
+const MAX_COPIED_BYTES: usize = 64 << 20;
+
 /// What a pattern may keep to be fast; without it, it is slower and still linear.
 const MAX_CACHE_BYTES: usize = 128 << 10;
 
 /// How deep `{a,{b,c}}` may nest.
 pub(crate) const MAX_BRACES: usize = 16;
 
-/// The patterns of a set. Equal ones are built once, and all of them have one budget.
+/// The patterns of a set. Equal ones are built once, and all of them have one budget; so has what
+/// definitions are copied to.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     regexes: HashMap<String, Arc<Pattern>>,
     globs: HashMap<String, Arc<Glob>>,
     bytes: usize,
+    copied: usize,
 }
 
 impl Patterns {
+    /// Counts what a definition's value takes once more.
+    pub(crate) fn copy(&mut self, bytes: usize) -> Result<(), String> {
+        self.copied = self.copied.saturating_add(bytes);
+        if self.copied > MAX_COPIED_BYTES {
+            return Err(format!(
+                "with its definitions expanded, the set takes more than {MAX_COPIED_BYTES} bytes"
+            ));
+        }
+        Ok(())
+    }
+
     pub(crate) fn regex(&mut self, text: &str) -> Result<Arc<Pattern>, String> {
         if let Some(known) = self.regexes.get(text) {
             return Ok(known.clone());

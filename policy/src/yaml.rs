@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use granit_parser::Event;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_yaml::{Location, Spanned};
 
@@ -84,7 +85,34 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Node, Diagnostic> {
     }
     let root: Spanned<Value> = serde_yaml::from_str_with_options(text, options)
         .map_err(|error| refuse(name, text, &error))?;
+    if let Some(offset) = odd_tag(text) {
+        let message = "this tag is refused: a rule file says what it means without one";
+        return Err(Diagnostic::new(name, text, place_of(text, offset), message));
+    }
     Ok(node(root))
+}
+
+/// Where a value has a tag that is not one of the plain types. A tag can be spelt in many ways, so
+/// it is looked for where it has been resolved.
+fn odd_tag(text: &str) -> Option<usize> {
+    if !text.contains('!') {
+        return None;
+    }
+    let options = granit_parser::options! { max_buffered_comment_events: text.len() };
+    let events = granit_parser::Parser::new_from_str_with_options(text, options);
+    for event in events {
+        let Ok((event, span)) = event else { return Some(0) };
+        let tag = match event {
+            Event::Scalar(_, _, _, tag)
+            | Event::SequenceStart(_, _, tag)
+            | Event::MappingStart(_, _, tag) => tag,
+            _ => None,
+        };
+        if tag.is_some_and(|tag| tag.core_suffix().is_none()) {
+            return Some(span.start.byte_offset().unwrap_or(0));
+        }
+    }
+    None
 }
 
 /// Where a file uses what would make a text mean something else than it shows: base64 by tag, or

@@ -138,9 +138,18 @@ impl Checker {
         };
         match &self.definitions[index].1 {
             State::Done { typed, height, cost } => {
-                let (typed, height, cost) = (typed.clone(), *height, *cost);
+                let (height, cost) = (*height, *cost);
+                // Only these are copied; all others are shared.
+                let copied = matches!(typed, Typed::Plain(_));
                 self.grow(span, height, cost)?;
-                return Ok(typed);
+                if copied {
+                    let nodes = usize::try_from(cost).unwrap_or(usize::MAX);
+                    self.copied(span, nodes.saturating_mul(size_of::<Plain>()))?;
+                }
+                return match &self.definitions[index].1 {
+                    State::Done { typed, .. } => Ok(typed.clone()),
+                    _ => Err(Failure::Reported),
+                };
             }
             State::Broken => return Err(Failure::Reported),
             State::Active => return Err(self.cycle(span, index).into()),

@@ -1,14 +1,14 @@
-//! Lists and maps that are written out, and `+`.
+//! Lists and maps that are written out.
 
 use std::sync::Arc;
 
 use super::{Checker, Failure, mismatch};
-use crate::compile::{Int, Keys, Plain, Str, Strings, Table, Typed, Value, Values};
+use crate::compile::{Int, Keys, Plain, Str, Strings, Table, Typed, Values};
 use crate::error::{Problem, Span};
 use crate::parse::Expr;
 
 impl Checker {
-    fn each_of<'e>(
+    pub(super) fn each_of<'e>(
         &mut self,
         items: impl Iterator<Item = &'e Expr>,
     ) -> Result<Vec<(Typed, Span)>, Failure> {
@@ -58,16 +58,6 @@ impl Checker {
         };
         Ok(Typed::Table(Table { keys: Arc::new(keys), values }))
     }
-
-    /// A chain of `+`: strings, bytes or lists, all of one type.
-    pub(super) fn join(&mut self, items: &[Expr]) -> Result<Typed, Failure> {
-        let mut items = self.each_of(items.iter())?.into_iter();
-        let Some((mut joined, _)) = items.next() else { return Ok(Typed::Nothing) };
-        for (item, span) in items {
-            joined = join_two(span, joined, item)?;
-        }
-        Ok(joined)
-    }
 }
 
 /// Whether a value is there without anything that could fail.
@@ -78,71 +68,6 @@ fn is_certain(value: &Typed) -> bool {
         Typed::Str(value) => matches!(value, Str::Literal(_) | Str::Fact(..)),
         Typed::Plain(value) => matches!(value, Plain::Literal(_)),
         _ => true,
-    }
-}
-
-fn join_two(span: Span, left: Typed, right: Typed) -> Result<Typed, Problem> {
-    let named = |left: &Typed, right: &Typed| {
-        format!("{} cannot be joined with {}", left.name(), right.name())
-    };
-    match (left, right) {
-        (Typed::Str(a), Typed::Str(b)) => Ok(Typed::Str(join_texts(a, b))),
-        (Typed::Strings(a), Typed::Strings(b)) => Ok(Typed::Strings(join_lists(a, b))),
-        (Typed::Ints(a), Typed::Ints(b)) => Ok(Typed::Ints(chained(&a, &b))),
-        (Typed::Plains(a), Typed::Plains(b))
-            if a.first().map(Plain::kind) == b.first().map(Plain::kind) =>
-        {
-            Ok(Typed::Plains(chained(&a, &b)))
-        }
-        (list @ (Typed::Strings(_) | Typed::Ints(_) | Typed::Plains(_)), Typed::Nothing)
-        | (Typed::Nothing, list @ (Typed::Strings(_) | Typed::Ints(_) | Typed::Plains(_))) => {
-            Ok(list)
-        }
-        (Typed::Nothing, Typed::Nothing) => Ok(Typed::Nothing),
-        (
-            Typed::Plain(Plain::Literal(Value::Bytes(a))),
-            Typed::Plain(Plain::Literal(Value::Bytes(b))),
-        ) => Ok(Typed::Plain(Plain::Literal(Value::Bytes(chained(&a, &b))))),
-        (left @ Typed::Int(_), right @ Typed::Int(_)) => {
-            let problem = Problem::new(span, named(&left, &right));
-            Err(problem.hint("`+` joins strings and lists; conditions do not calculate"))
-        }
-        (left, right) => Err(Problem::new(span, named(&left, &right))),
-    }
-}
-
-fn chained<T: Clone>(a: &[T], b: &[T]) -> Arc<[T]> {
-    a.iter().chain(b).cloned().collect()
-}
-
-/// Neighbouring literals become one, so that a joined pattern is still a literal.
-fn join_texts(a: Str, b: Str) -> Str {
-    let mut parts: Vec<Str> = Vec::new();
-    for part in [a, b] {
-        let inner = match part {
-            Str::Join(inner) => inner.to_vec(),
-            part => vec![part],
-        };
-        for part in inner {
-            match (parts.last_mut(), part) {
-                (Some(Str::Literal(before)), Str::Literal(text)) => {
-                    *before = format!("{before}{text}").into();
-                }
-                (_, part) => parts.push(part),
-            }
-        }
-    }
-    match parts.as_slice() {
-        [one] => one.clone(),
-        _ => Str::Join(parts.into()),
-    }
-}
-
-fn join_lists(a: Strings, b: Strings) -> Strings {
-    match (a, b) {
-        (Strings::Items(a), Strings::Items(b)) => Strings::Items(chained(&a, &b)),
-        (Strings::Join(a), b) => Strings::Join(chained(&a, &[b])),
-        (a, b) => Strings::Join(Arc::new([a, b])),
     }
 }
 

@@ -1,6 +1,10 @@
 //! What a condition means, as far as that can be told without facts: alternatives of tests, and
 //! which test follows from which. What is not understood follows from nothing but itself.
 
+use std::fmt::{self, Write};
+
+use sha2::{Digest, Sha256};
+
 use super::bare;
 use crate::compile::{Bool, Int, Str, TextTest};
 use crate::eval::holds;
@@ -17,6 +21,9 @@ use reads::{is_certain, single_fact};
 /// Alternatives that a condition may have; one with more is left alone.
 const MAX_BRANCHES: usize = 64;
 
+/// Keys that a test may have; they are compared each with each.
+const MAX_KEYS: usize = 1_024;
+
 /// A condition as alternatives of tests that must all hold.
 pub(super) struct Meaning<'c> {
     branches: Vec<Vec<Test<'c>>>,
@@ -27,8 +34,8 @@ pub(super) struct Meaning<'c> {
 struct Test<'c> {
     node: &'c Bool,
     positive: bool,
-    /// The same test reads the same.
-    text: std::sync::Arc<str>,
+    /// The same test reads the same; what it reads can be long.
+    text: [u8; 32],
     /// Where one of these matches, the test holds, and only there.
     keys: Option<std::sync::Arc<[Key]>>,
 }
@@ -103,24 +110,39 @@ fn is_trivial(node: &Bool) -> bool {
     trivial && is_certain(of)
 }
 
+/// What a test reads, in short.
+fn digest(node: &Bool) -> [u8; 32] {
+    struct Hashing(Sha256);
+    impl Write for Hashing {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text);
+            Ok(())
+        }
+    }
+    let mut hashing = Hashing(Sha256::new());
+    // Hashing cannot fail.
+    let _ = write!(hashing, "{node:?}");
+    hashing.0.finalize().into()
+}
+
 impl<'c> Test<'c> {
     fn new(node: &'c Bool, positive: bool) -> Self {
         // `!=` is the contrary of `==`.
         let (text, positive) = match node {
             Bool::CompareStr(Operator::Ne, a, b) => {
-                (format!("{:?}", Bool::CompareStr(Operator::Eq, a.clone(), b.clone())), !positive)
+                (digest(&Bool::CompareStr(Operator::Eq, a.clone(), b.clone())), !positive)
             }
             Bool::CompareInt(Operator::Ne, a, b) => {
-                (format!("{:?}", Bool::CompareInt(Operator::Eq, a.clone(), b.clone())), !positive)
+                (digest(&Bool::CompareInt(Operator::Eq, a.clone(), b.clone())), !positive)
             }
-            node => (format!("{node:?}"), positive),
+            node => (digest(node), positive),
         };
         let keys = match node {
             // Its key is only what a match begins with.
             Bool::Glob(..) => None,
-            node => keys(node).map(Into::into),
+            node => keys(node).filter(|keys| keys.len() <= MAX_KEYS).map(Into::into),
         };
-        Self { node, positive, text: text.into(), keys }
+        Self { node, positive, text, keys }
     }
 
     fn implies(&self, other: &Test<'_>) -> bool {

@@ -11,6 +11,9 @@ const STACK_BYTES: usize = 448 * 1024;
 /// As much as the supervisor gives a thread that loads rules.
 const LOADING_STACK_BYTES: usize = 4 << 20;
 
+/// A way to nest, and its name.
+type Shape = (&'static str, Box<dyn Fn(&str) -> String>);
+
 /// Conditions that nest in one way, as deep as they are accepted.
 fn deepest(level: impl Fn(&str) -> String, start: &str) -> (usize, Bool) {
     let mut deepest = None;
@@ -38,8 +41,7 @@ fn several(text: &str, level: &impl Fn(&str) -> String, count: usize) -> String 
 
 #[test]
 fn the_deepest_conditions_fit_a_workers_stack() {
-    type Shape = Box<dyn Fn(&str) -> String>;
-    let shapes: Vec<(&str, Shape)> = vec![
+    let shapes: Vec<Shape> = vec![
         ("not", Box::new(|x| format!("!({x})"))),
         ("and", Box::new(|x| format!("(true && {x})"))),
         ("or and", Box::new(|x| format!("(false || (true && {x}))"))),

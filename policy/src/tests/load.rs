@@ -204,3 +204,61 @@ proptest! {
         }
     }
 }
+
+/// Definitions that are copied to where they are used could take any memory.
+#[test]
+fn what_definitions_expand_to_is_bounded() {
+    let load = |definitions: &str, condition: &str, rules: usize| {
+        let mut text = format!("version: \"1\"\ndefinitions:\n{definitions}rules:\n");
+        for at in 0..rules {
+            text += &format!("  - {{ id: r{at}, condition: \"{condition}\", action: block }}\n");
+        }
+        Engine::load(&[SourceFile { name: "rules.yaml".into(), text }])
+    };
+    let doubled = |first: &str, levels: usize, link: &dyn Fn(usize) -> String| {
+        let links = (1..levels).map(|at| format!("  d{at}: \"{}\"\n", link(at - 1)));
+        format!("  d0: \"{first}\"\n{}", links.collect::<String>())
+    };
+    let twice = |at: usize| format!("$d{at} + $d{at}");
+    let long = "a".repeat(100_000);
+    let errors = load(&doubled(&format!("'{long}'"), 12, &twice), "target == $d11", 1).unwrap_err();
+    assert!(errors.to_string().contains("`+` makes a text of more than 1048576 bytes"), "{errors}");
+    let errors = load(&doubled(&format!("b'{long}'"), 12, &twice), "$d11 == b''", 1).unwrap_err();
+    assert!(errors.to_string().contains("`+` makes a text of more than 1048576 bytes"), "{errors}");
+
+    let items = |item: &str| format!("[{}]", vec![item; 20_000].join(","));
+    let chosen = doubled("true ? 1u : 2u", 13, &|at| format!("true ? $d{at} : $d{at}"));
+    for (definitions, condition) in [
+        (format!("  d0: \"'{long}'\"\n"), "target == $d0 + 'x'"),
+        (format!("  d0: \"{}\"\n", items("'a'")), "target in $d0 + ['x']"),
+        (format!("  d0: \"{}\"\n", items("1")), "$d0 == $d0"),
+        (format!("  d0: \"{}\"\n", items("1u")), "$d0 == $d0"),
+        (chosen, "$d12 == 1u"),
+    ] {
+        assert!(load(&definitions, condition, 1).is_ok(), "{condition}");
+        let errors = load(&definitions, condition, 1_000).unwrap_err().to_string();
+        assert!(errors.contains("the set takes more than 67108864 bytes"), "{errors}");
+    }
+    // What is shared is not counted.
+    assert!(load(&format!("  d0: \"{}\"\n", items("'a'")), "target in $d0", 1_000).is_ok());
+}
+
+/// Each part is looked at once, however many there are.
+#[test]
+fn long_chains_of_joins_load_in_no_time() {
+    let started = std::time::Instant::now();
+    for (part, count, condition) in [
+        ("target", 90_000, "target == "),
+        ("run.args", 90_000, "'x' in "),
+        ("'abc'", 90_000, "target == "),
+        ("['a']", 40_000, "target in "),
+        ("[1]", 40_000, "network.port in "),
+    ] {
+        let condition = format!("{condition}{}", vec![part; count].join("+"));
+        let text = format!(
+            "version: \"1\"\nrules:\n  - {{ id: r, condition: \"{condition}\", action: block }}\n"
+        );
+        Engine::load(&[SourceFile { name: "rules.yaml".into(), text }]).unwrap();
+    }
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
