@@ -1,5 +1,6 @@
 //! The agent API on `agent.sock`: check-in, profile, hand-over, heartbeat.
 
+mod body;
 mod connection;
 mod door;
 mod routes;
