@@ -6,6 +6,10 @@ use serde::Deserialize;
 
 use crate::attach::session::Mode;
 
+pub(crate) mod limits;
+
+use limits::Limits;
+
 /// Where the file is looked for when nobody says.
 const DEFAULT_FILE: &str = "/etc/outcall/outcalld.toml";
 
@@ -20,6 +24,11 @@ const KEYS: &[&str] = &[
     "profile",
     "mode",
     "drain_seconds",
+    "host_sessions",
+    "docker_socket",
+    "attached",
+    "oci_state",
+    "limits",
 ];
 
 /// Where operators reach the daemon when nobody says.
@@ -50,6 +59,11 @@ pub(crate) struct Layer {
     pub(crate) profile: Option<String>,
     pub(crate) mode: Option<String>,
     pub(crate) drain_seconds: Option<u64>,
+    pub(crate) host_sessions: Option<bool>,
+    pub(crate) docker_socket: Option<PathBuf>,
+    pub(crate) attached: Option<Vec<String>>,
+    pub(crate) oci_state: Option<Vec<PathBuf>>,
+    pub(crate) limits: Option<Limits>,
 }
 
 /// The settings in force.
@@ -64,6 +78,11 @@ pub(crate) struct Config {
     pub(crate) profile: String,
     pub(crate) mode: Mode,
     pub(crate) drain_seconds: u64,
+    pub(crate) host_sessions: bool,
+    pub(crate) docker_socket: PathBuf,
+    pub(crate) attached: Vec<String>,
+    pub(crate) oci_state: Vec<PathBuf>,
+    pub(crate) limits: Limits,
 }
 
 impl Config {
@@ -93,10 +112,15 @@ impl Layer {
             profile: self.profile.or(lower.profile),
             mode: self.mode.or(lower.mode),
             drain_seconds: self.drain_seconds.or(lower.drain_seconds),
+            host_sessions: self.host_sessions.or(lower.host_sessions),
+            docker_socket: self.docker_socket.or(lower.docker_socket),
+            attached: self.attached.or(lower.attached),
+            oci_state: self.oci_state.or(lower.oci_state),
+            limits: self.limits.or(lower.limits),
         }
     }
 
-    fn into_config(self) -> Result<Config, ConfigError> {
+    pub(crate) fn into_config(self) -> Result<Config, ConfigError> {
         Ok(Config {
             agent_socket: self.agent_socket.unwrap_or_else(|| "/run/outcall/agent.sock".into()),
             agent_socket_mode: file_mode("agent_socket_mode", self.agent_socket_mode, "0666")?,
@@ -107,6 +131,13 @@ impl Layer {
             profile: self.profile.unwrap_or_else(|| "default".to_owned()),
             mode: parse_mode("mode", self.mode.as_deref().unwrap_or("enforce"))?,
             drain_seconds: self.drain_seconds.unwrap_or(5),
+            host_sessions: self.host_sessions.unwrap_or(false),
+            docker_socket: self.docker_socket.unwrap_or_else(|| "/var/run/docker.sock".into()),
+            attached: self.attached.unwrap_or_default(),
+            oci_state: self
+                .oci_state
+                .unwrap_or_else(|| vec!["/run/runc".into(), "/run/crun".into()]),
+            limits: self.limits.unwrap_or_default(),
         })
     }
 }
@@ -149,11 +180,32 @@ fn parse(path: &Path, text: &str) -> Result<Layer, ConfigError> {
     };
     let table: toml::Table = text.parse().map_err(parse_error)?;
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        let hint =
-            nearest(key, KEYS).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
+        let hint = hint(key, KEYS);
         return Err(ConfigError::UnknownKey { path: path.to_owned(), key: key.clone(), hint });
     }
-    toml::from_str(text).map_err(parse_error)
+    if let Some(key) = unknown_limit(&table) {
+        let hint = hint(key, limits::KEYS);
+        return Err(ConfigError::UnknownKey {
+            path: path.to_owned(),
+            key: format!("limits.{key}"),
+            hint,
+        });
+    }
+    let layer: Layer = toml::from_str(text).map_err(parse_error)?;
+    if let Some(key) = layer.limits.as_ref().and_then(Limits::nonsense) {
+        let message = format!("limits.{key} is out of range; see docs/reference/configuration.md");
+        return Err(ConfigError::Parse { path: path.to_owned(), message });
+    }
+    Ok(layer)
+}
+
+fn unknown_limit(table: &toml::Table) -> Option<&str> {
+    let limits = table.get("limits")?.as_table()?;
+    limits.keys().map(String::as_str).find(|key| !limits::KEYS.contains(key))
+}
+
+fn hint(key: &str, known: &[&str]) -> String {
+    nearest(key, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
 fn from_environment() -> Result<Layer, ConfigError> {
@@ -169,6 +221,7 @@ fn from_environment() -> Result<Layer, ConfigError> {
             })
         })
         .transpose()?;
+    let host_sessions = text("OUTCALL_HOST_SESSIONS").map(truth).transpose()?;
     Ok(Layer {
         agent_socket: variable("OUTCALL_AGENT_SOCKET_PATH").map(PathBuf::from),
         agent_socket_mode: text("OUTCALL_AGENT_SOCKET_MODE"),
@@ -179,6 +232,18 @@ fn from_environment() -> Result<Layer, ConfigError> {
         profile: text("OUTCALL_PROFILE"),
         mode: text("OUTCALL_MODE"),
         drain_seconds,
+        host_sessions,
+        docker_socket: variable("OUTCALL_DOCKER_SOCKET").map(PathBuf::from),
+        ..Layer::default()
+    })
+}
+
+fn truth(value: String) -> Result<bool, ConfigError> {
+    value.parse().map_err(|_| ConfigError::Value {
+        origin: "OUTCALL_HOST_SESSIONS".to_owned(),
+        value,
+        what: "truth value",
+        hint: "use true or false",
     })
 }
 
@@ -209,6 +274,19 @@ mod tests {
         let flags = Layer { log: Some("/flag".into()), ..Layer::default() };
         let config = flags.or(file).into_config().unwrap();
         assert_eq!((config.log, config.mode), ("/flag".into(), Mode::Observe));
+    }
+
+    #[test]
+    fn limits_have_defaults_and_nearest_names() {
+        let text = "host_sessions = true\n[limits]\nchecks = 7\n";
+        let config = parse(Path::new("o.toml"), text).unwrap().into_config().unwrap();
+        assert!(config.host_sessions);
+        assert_eq!(config.limits, Limits { checks: 7, ..Limits::default() });
+        assert_eq!((Limits::default().checks, Limits::default().body_bytes), (100, 65_536));
+        let error = |text: &str| parse(Path::new("o.toml"), text).unwrap_err().to_string();
+        let near = "o.toml: unknown key 'limits.check_secs'; did you mean 'check_seconds'?";
+        assert_eq!(error("[limits]\ncheck_secs = 1"), near);
+        assert!(error("[limits]\nlookups = 0").contains("limits.lookups is out of range"));
     }
 
     #[test]

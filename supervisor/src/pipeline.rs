@@ -82,17 +82,23 @@ fn settle<'s>(
         let began = Instant::now();
         let questions = questions(&resolved, &session.identity);
         let rules = session.rules.current();
-        let judgement = judge(&rules, &session.guard, &resolved, &questions);
+        let visit = session.is_visited_by(&resolved.request);
+        let judgement = if visit {
+            Judgement::welcome(questions.into_iter().next())
+        } else {
+            judge(&rules, &session.guard, &resolved, &questions)
+        };
         latency.decide = micros(began);
         let began = Instant::now();
         let room = session.keep_room(&resolved, &judgement);
         let attempt = match session.mode {
-            Mode::Observe => Attempt::Done(Answer::observe()),
-            Mode::Enforce if judgement.allows() && room.is_some() => {
+            // Left to the kernel, a visit would end wherever the path leads.
+            Mode::Observe if !visit => Attempt::Done(Answer::observe()),
+            _ if judgement.allows() && room.is_some() => {
                 let means = Means { guise: &mut worker.guise, slot: &worker.slot };
-                act(notification, &resolved, means)
+                act(notification, &resolved, session, means)
             }
-            Mode::Enforce => Attempt::Done(Answer::refuse(libc::EPERM)),
+            _ => Attempt::Done(Answer::refuse(libc::EPERM)),
         };
         latency.answer = micros(began);
         match attempt {

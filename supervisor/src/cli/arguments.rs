@@ -169,4 +169,10 @@ pub(super) struct DaemonArguments {
     /// How long SIGTERM waits for sessions to end by themselves
     #[arg(long, value_name = "SECONDS")]
     pub(super) drain_seconds: Option<u64>,
+    /// Processes outside of containers may register, too
+    #[arg(long)]
+    pub(super) host_sessions: bool,
+    /// Where Docker answers
+    #[arg(long, value_name = "PATH")]
+    pub(super) docker_socket: Option<PathBuf>,
 }

@@ -55,6 +55,9 @@ pub fn daemon() -> ExitCode {
         profile: arguments.profile,
         mode: arguments.mode,
         drain_seconds: arguments.drain_seconds,
+        host_sessions: arguments.host_sessions.then_some(true),
+        docker_socket: arguments.docker_socket,
+        ..Layer::default()
     };
     let result = Config::resolve(flags, arguments.config.as_deref())
         .map_err(anyhow::Error::from)

@@ -27,5 +27,5 @@ pub(super) fn admit(stream: &UnixStream) -> Result<Peer, Refusal> {
     if pid == 0 || container_of(pid) != container_of(own_pid) {
         return refuse("what runs in a container has no place on this socket".to_owned());
     }
-    Ok(Peer { pid, uid })
+    Ok(Peer::seen(pid, uid))
 }
