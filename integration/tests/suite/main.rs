@@ -1,6 +1,7 @@
 //! Every tier that needs the real kernel: one binary, one module a topic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod abuse;
 mod attacks;
 mod basics;
 mod deaths;
@@ -14,3 +15,4 @@ mod rules;
 mod terminal;
 mod transparency;
 mod user;
+mod visits;
