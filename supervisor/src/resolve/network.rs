@@ -153,9 +153,6 @@ impl Desk<'_, '_> {
 
     /// A duplicate of one of the caller's descriptors.
     fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
-        if fd < 0 {
-            return Err(Errno::EBADF);
-        }
         let task = &self.caller.task;
         take_descriptor(task.tid, task.tgid, fd).map_err(|errno| match errno {
             Errno::EBADF => Errno::EBADF,
@@ -257,6 +254,9 @@ impl Desk<'_, '_> {
 /// A duplicate of a task's descriptor: the thread's own table where the kernel can tell (Linux 6.9),
 /// the process's before.
 pub(crate) fn take_descriptor(tid: i32, tgid: i32, fd: i32) -> Result<OwnedFd, Errno> {
+    if fd < 0 {
+        return Err(Errno::EBADF);
+    }
     let open = |id: i32, flags: u32| {
         let pid = Pid::from_raw(id).ok_or(Errno::ESRCH)?;
         pidfd_open(pid, PidfdFlags::from_bits_retain(flags)).map_err(from_rustix)

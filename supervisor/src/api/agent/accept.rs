@@ -1,10 +1,10 @@
 //! Accepting: who it is, and whether there is a place.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::connection::serve;
@@ -63,11 +63,11 @@ async fn accept(listener: &UnixListener) -> Option<UnixStream> {
     }
 }
 
-fn admit(mut stream: UnixStream, peer: Peer, door: &Arc<Door>, router: &Router) {
+fn admit(stream: UnixStream, peer: Peer, door: &Arc<Door>, router: &Router) {
     let Some(place) = door.place(&peer) else {
         tracing::debug!(pid = peer.pid, "too many connections");
-        // What does not fit into an empty buffer at once is not worth waiting for.
-        let _ = futures_util::FutureExt::now_or_never(stream.write_all(FULL));
+        // It fits into an empty buffer, and is not worth waiting for otherwise.
+        let _ = stream.into_std().and_then(|mut stream| stream.write_all(FULL));
         return;
     };
     tracing::debug!(pid = peer.pid, uid = peer.uid, "connected");

@@ -326,3 +326,7 @@ fn pace(limits: &Limits) -> Pace {
     let checks = limits.checks as u64 / limits.check_seconds.max(1);
     Pace::new(limits.requests.max(u32::try_from(checks * 2).unwrap_or(u32::MAX)))
 }
+
+#[cfg(test)]
+#[path = "tests/door.rs"]
+mod tests;

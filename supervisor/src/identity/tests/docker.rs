@@ -181,3 +181,77 @@ async fn a_token_ends_with_the_event() {
     follow.abort();
     end(init);
 }
+
+/// A control group of this name below another, with nothing but the processes that are put there.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    /// `None` where groups cannot be made.
+    fn make(parent: &str, name: &str) -> Option<Self> {
+        let roots = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(std::path::Path::new);
+        let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
+        let path = root.join(parent).join(name);
+        std::fs::create_dir_all(&path).ok()?;
+        Some(Self(path))
+    }
+
+    fn put(&self, child: &std::process::Child) {
+        std::fs::write(self.0.join("cgroup.procs"), child.id().to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+        let _ = self.0.parent().map(std::fs::remove_dir);
+    }
+}
+
+/// IF-001: every process in the container's groups is the container's, by one look-up; a group of the
+/// same name elsewhere is nobody's.
+#[tokio::test]
+async fn a_container_is_its_groups_and_not_their_name() {
+    let test = std::process::id();
+    let (inside, elsewhere) = (format!("outcall-test-{test}"), format!("outcall-test-{test}-x"));
+    let (Some(inside), Some(elsewhere)) = (Group::make(&inside, ID), Group::make(&elsewhere, ID))
+    else {
+        return eprintln!("NOT RUN: control groups cannot be made here");
+    };
+    let (init, other, stranger) = (child(), child(), child());
+    inside.put(&init);
+    inside.put(&other);
+    elsewhere.put(&stranger);
+    let labels = json!({ "outcall.managed": "true" });
+    let fake = Fake::start(answer(init.id().cast_signed(), &labels));
+    let docker = Some(Arc::new(fake.docker(&[])));
+    let registry = Registry::new(Sources { docker, ..Sources::default() });
+    let peer = |child: &std::process::Child| {
+        Peer::started(Process::open(child.id().cast_signed()).unwrap(), 0)
+    };
+    let (token, home) = registry.home_of(&peer(&other)).await.unwrap();
+    assert_eq!(home.key, ID);
+    assert_eq!(registry.home_of(&peer(&init)).await.unwrap().0, token);
+    assert_eq!(fake.inspected.load(Ordering::Relaxed), 1, "the answer is kept");
+    let refusal = registry.home_of(&peer(&stranger)).await.unwrap_err();
+    let pid = stranger.id();
+    let expected =
+        format!("check-in rejected: peer PID {pid} does not belong to a known container");
+    assert_eq!((refusal.status, refusal.message), (403, expected));
+    assert!(!home.holds(&peer(&stranger)) && home.holds(&peer(&other)));
+    let left = peer(&other);
+    end(init);
+    assert!(!home.holds(&left), "without its first process it is no container any more");
+    let refusal = registry.home_of(&left).await.unwrap_err();
+    assert_eq!(refusal.status, 403);
+    end(other);
+    end(stranger);
+}
+
+/// IF-005: more look-ups at once than there may be are 503.
+#[tokio::test]
+async fn look_ups_have_their_places() {
+    let registry = Registry::new(Sources { lookups: 0, ..Sources::default() });
+    let own = Process::open(std::process::id().cast_signed()).unwrap();
+    let refusal = registry.home_of(&Peer::started(own, 0)).await.unwrap_err();
+    assert_eq!(refusal.status, 503);
+}
