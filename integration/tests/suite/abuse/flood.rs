@@ -73,19 +73,26 @@ fn a_flood_does_not_slow_others_down() {
     let _turn = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (ours, elsewhere) = (served(""), served(""));
     let mut steady = wire(&ours);
-    let elsewhere = p99_beside_a_flood(&mut steady, &elsewhere);
-    let here = p99_beside_a_flood(&mut steady, &ours);
-    let limit = (elsewhere * 2).max(FLOOR);
-    eprintln!("p99 {elsewhere:?} with the flood elsewhere, {here:?} with it here");
-    assert!(here <= limit, "p99 is {here:?}, with the flood elsewhere {elsewhere:?}");
+    let mut best = (Duration::MAX, Duration::MAX);
+    // What other programs do on this machine is not the flood's fault: the best of a few rounds.
+    for _ in 0..4 {
+        best.0 = best.0.min(p99_beside_a_flood(&mut steady, &elsewhere));
+        best.1 = best.1.min(p99_beside_a_flood(&mut steady, &ours));
+        if best.1 <= (best.0 * 2).max(FLOOR) {
+            return eprintln!(
+                "p99 {:?} with the flood elsewhere, {:?} with it here",
+                best.0, best.1
+            );
+        }
+    }
+    panic!("p99 is {:?}, with the flood elsewhere {:?}", best.1, best.0);
 }
 
-/// The best of three: what other programs do on this machine is not the flood's fault.
 fn p99_beside_a_flood(steady: &mut Wire, flooded: &Served) -> Duration {
     let mut flood = Other::start(flooded, FLOOD);
     assert_eq!(flood.says(), "floods");
     std::thread::sleep(Duration::from_millis(1500));
-    (0..3).map(|_| p99(steady)).min().unwrap()
+    p99(steady)
 }
 
 /// Heartbeats and check-ins, a little apart as real ones are.
