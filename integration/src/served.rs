@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The configuration file.
+const SETTINGS: &str = "outcalld.toml";
+/// Tests are processes of the host, which count only with this.
+const HOST_SESSIONS: &str = "host_sessions = true\n";
+
 /// A daemon that serves.
 #[derive(Debug)]
 pub struct Served {
@@ -25,13 +30,25 @@ impl Served {
     /// Under the rules that `prepare` puts into the directory it is given.
     #[must_use]
     pub fn with_rules(prepare: impl Fn(&Path)) -> Self {
-        Self::with_flags(prepare, &[])
+        Self::with(prepare, HOST_SESSIONS, &[])
     }
 
     /// The same, with more flags.
     #[must_use]
     pub fn with_flags(prepare: impl Fn(&Path), flags: &[&str]) -> Self {
+        Self::with(prepare, HOST_SESSIONS, flags)
+    }
+
+    /// The same with a configuration file of its own. Tests are processes of the host, which count
+    /// only with `host_sessions = true`.
+    #[must_use]
+    pub fn with_settings(settings: &str, prepare: impl Fn(&Path)) -> Self {
+        Self::with(prepare, settings, &[])
+    }
+
+    fn with(prepare: impl Fn(&Path), settings: &str, flags: &[&str]) -> Self {
         let scratch = scratch();
+        std::fs::write(scratch.path().join(SETTINGS), settings).expect("settings");
         prepare(&scratch.path().join("rules"));
         let child = command(scratch.path(), "log").args(flags).spawn().expect("outcalld starts");
         let served = Self { scratch, child };
@@ -55,6 +72,17 @@ impl Served {
     #[must_use]
     pub fn host_socket(&self) -> PathBuf {
         self.scratch.path().join("run/host.sock")
+    }
+
+    #[must_use]
+    pub fn agent_socket(&self) -> PathBuf {
+        self.scratch.path().join("run/agent.sock")
+    }
+
+    /// The daemon's process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Another daemon on the same sockets, with a log of its own.
@@ -183,6 +211,7 @@ impl Drop for Served {
 fn scratch() -> TempDir {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     std::fs::create_dir(scratch.path().join("rules")).expect("a directory for rules");
+    std::fs::write(scratch.path().join(SETTINGS), "").expect("settings");
     scratch
 }
 
@@ -206,6 +235,7 @@ fn command(scratch: &Path, log: &str) -> Command {
         ("--state", &format!("{log}-state")),
         ("--agent-socket", "run/agent.sock"),
         ("--host-socket", "run/host.sock"),
+        ("--config", SETTINGS),
     ] {
         command.arg(flag).arg(scratch.join(name));
     }

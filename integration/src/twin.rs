@@ -39,6 +39,8 @@ pub fn both_ways<S: AsRef<OsStr>>(prepare: impl Fn(&Path), program: &[S]) -> Twi
     prepare(&workspace);
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]).current_dir(&workspace);
+    // A run says where its supervisor can be asked: the one variable that it adds.
+    command.env("OUTCALL_AGENT_SOCKET", "/run/outcall/agent.sock");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.spawn().expect("it starts").wait_with_output().expect("it ends");
     // As a shell, and outcallctl, would tell it.

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::attach::session::Mode;
 
+pub(crate) mod limits;
+
+use limits::Limits;
+
 /// Where the file is looked for when nobody says.
 const DEFAULT_FILE: &str = "/etc/outcall/outcalld.toml";
 
@@ -24,6 +28,11 @@ pub(crate) const KEYS: &[&str] = &[
     "operator_uids",
     "operator_gids",
     "ask_seconds",
+    "host_sessions",
+    "docker_socket",
+    "attached",
+    "oci_state",
+    "limits",
 ];
 
 /// Where operators reach the daemon when nobody says.
@@ -58,6 +67,11 @@ pub(crate) struct Layer {
     pub(crate) operator_uids: Option<Vec<u32>>,
     pub(crate) operator_gids: Option<Vec<u32>>,
     pub(crate) ask_seconds: Option<u64>,
+    pub(crate) host_sessions: Option<bool>,
+    pub(crate) docker_socket: Option<PathBuf>,
+    pub(crate) attached: Option<Vec<String>>,
+    pub(crate) oci_state: Option<Vec<PathBuf>>,
+    pub(crate) limits: Option<Limits>,
 }
 
 /// The settings in force.
@@ -78,6 +92,11 @@ pub(crate) struct Config {
     pub(crate) operator_gids: Vec<u32>,
     /// How long a call waits for an operator.
     pub(crate) ask_seconds: u64,
+    pub(crate) host_sessions: bool,
+    pub(crate) docker_socket: PathBuf,
+    pub(crate) attached: Vec<String>,
+    pub(crate) oci_state: Vec<PathBuf>,
+    pub(crate) limits: Limits,
 }
 
 impl Config {
@@ -124,6 +143,11 @@ impl Layer {
             operator_uids: self.operator_uids.or(lower.operator_uids),
             operator_gids: self.operator_gids.or(lower.operator_gids),
             ask_seconds: self.ask_seconds.or(lower.ask_seconds),
+            host_sessions: self.host_sessions.or(lower.host_sessions),
+            docker_socket: self.docker_socket.or(lower.docker_socket),
+            attached: self.attached.or(lower.attached),
+            oci_state: self.oci_state.or(lower.oci_state),
+            limits: self.limits.or(lower.limits),
         }
     }
 
@@ -143,6 +167,11 @@ impl Layer {
             operator_uids: Some(Vec::new()),
             operator_gids: Some(Vec::new()),
             ask_seconds: Some(30),
+            host_sessions: Some(false),
+            docker_socket: Some("/var/run/docker.sock".into()),
+            attached: Some(Vec::new()),
+            oci_state: Some(vec!["/run/runc".into(), "/run/crun".into()]),
+            limits: Some(Limits::default()),
         }
     }
 
@@ -161,6 +190,13 @@ impl Layer {
             operator_uids: self.operator_uids.unwrap_or_default(),
             operator_gids: self.operator_gids.unwrap_or_default(),
             ask_seconds: self.ask_seconds.unwrap_or(30),
+            host_sessions: self.host_sessions.unwrap_or(false),
+            docker_socket: self.docker_socket.unwrap_or_else(|| "/var/run/docker.sock".into()),
+            attached: self.attached.unwrap_or_default(),
+            oci_state: self
+                .oci_state
+                .unwrap_or_else(|| vec!["/run/runc".into(), "/run/crun".into()]),
+            limits: self.limits.unwrap_or_default(),
         })
     }
 }
@@ -203,11 +239,32 @@ fn parse(path: &Path, text: &str) -> Result<Layer, ConfigError> {
     };
     let table: toml::Table = text.parse().map_err(parse_error)?;
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        let hint =
-            nearest(key, KEYS).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default();
+        let hint = hint(key, KEYS);
         return Err(ConfigError::UnknownKey { path: path.to_owned(), key: key.clone(), hint });
     }
-    toml::from_str(text).map_err(parse_error)
+    if let Some(key) = unknown_limit(&table) {
+        let hint = hint(key, limits::KEYS);
+        return Err(ConfigError::UnknownKey {
+            path: path.to_owned(),
+            key: format!("limits.{key}"),
+            hint,
+        });
+    }
+    let layer: Layer = toml::from_str(text).map_err(parse_error)?;
+    if let Some(key) = layer.limits.as_ref().and_then(Limits::nonsense) {
+        let message = format!("limits.{key} is out of range; see docs/reference/configuration.md");
+        return Err(ConfigError::Parse { path: path.to_owned(), message });
+    }
+    Ok(layer)
+}
+
+fn unknown_limit(table: &toml::Table) -> Option<&str> {
+    let limits = table.get("limits")?.as_table()?;
+    limits.keys().map(String::as_str).find(|key| !limits::KEYS.contains(key))
+}
+
+fn hint(key: &str, known: &[&str]) -> String {
+    nearest(key, known).map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }
 
 fn from_environment() -> Result<Layer, ConfigError> {
@@ -215,6 +272,7 @@ fn from_environment() -> Result<Layer, ConfigError> {
     let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
     let seconds = |name: &str| text(name).map(|value| seconds(name, value)).transpose();
     let ids = |name: &str| text(name).map(|value| ids(name, &value)).transpose();
+    let host_sessions = text("OUTCALL_HOST_SESSIONS").map(truth).transpose()?;
     Ok(Layer {
         agent_socket: variable("OUTCALL_AGENT_SOCKET_PATH").map(PathBuf::from),
         agent_socket_mode: text("OUTCALL_AGENT_SOCKET_MODE"),
@@ -229,6 +287,18 @@ fn from_environment() -> Result<Layer, ConfigError> {
         operator_uids: ids("OUTCALL_OPERATOR_UIDS")?,
         operator_gids: ids("OUTCALL_OPERATOR_GIDS")?,
         ask_seconds: seconds("OUTCALL_ASK_SECONDS")?,
+        host_sessions,
+        docker_socket: variable("OUTCALL_DOCKER_SOCKET").map(PathBuf::from),
+        ..Layer::default()
+    })
+}
+
+fn truth(value: String) -> Result<bool, ConfigError> {
+    value.parse().map_err(|_| ConfigError::Value {
+        origin: "OUTCALL_HOST_SESSIONS".to_owned(),
+        value,
+        what: "truth value",
+        hint: "use true or false",
     })
 }
 

@@ -10,9 +10,11 @@ use seccomp_profiles::{Profile, compile};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::agent::{Door, NamedFilter, Peer, serve};
+use crate::api::agent::{self, Door, NamedFilter, receive};
 use crate::api::host::{Office, Operators, listen};
 use crate::config::Config;
+use crate::identity::docker::{self, Docker};
+use crate::identity::registry::Sources;
 use crate::judge::asks::Asks;
 use crate::judge::rules::{Rules, STACK_BYTES, Trigger, Watch};
 use crate::record::Recorder;
@@ -52,10 +54,12 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
     drop_privileges().context("cannot drop privileges")?;
     let mut sealed = sealed_paths(&config.log, Some(&config.host_socket));
     sealed.push(config.state.clone());
-    let mut door = Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None);
+    let door = Door::new(rules.clone(), recorder.clone(), profile, config.mode, &sealed, None);
+    let mut door = door.with(config.limits.clone(), sources(config));
     door.asks = Arc::new(Asks::new(Duration::from_secs(config.ask_seconds)));
     let door = Arc::new(door);
     door.take_requests(requests);
+    let entrance = door.open_entrance(Some(&config.agent_socket))?;
     recorder.control("start", start_record(&rules, config.mode.as_str()))?;
     let watch = Watch::start(&rules, &recorder);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -66,11 +70,16 @@ pub(crate) fn run(config: &Config) -> anyhow::Result<()> {
         .context("cannot start the API's runtime")?;
     let operators = Operators::new(&config.operator_uids, &config.operator_gids);
     let office = Arc::new(Office::new(door.clone(), operators, started));
-    let host = {
+    let (host, entrance) = {
         let _inside = runtime.enter();
-        UnixListener::from_std(host)?
+        (UnixListener::from_std(host)?, UnixListener::from_std(entrance)?)
     };
     runtime.spawn(listen(host, office));
+    runtime.spawn(receive(entrance, door.clone()));
+    if let Some(docker) = &door.registry.sources.docker {
+        let tokens = Arc::downgrade(&door.registry.tokens);
+        runtime.spawn(docker::events::follow(docker.clone(), tokens));
+    }
     tracing::info!(socket = %config.agent_socket.display(), "serving");
     let result = runtime.block_on(accept_until_told(agent, &door));
     door.drain();
@@ -144,32 +153,30 @@ async fn accept_until_told(
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut reload = signal(SignalKind::hangup())?;
+    let mut serving = tokio::spawn(agent::listen(listener, door.clone()));
     loop {
         tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
             _ = reload.recv() => reload_rules(door.clone()),
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => match stream.peer_cred() {
-                    Ok(credentials) => {
-                        let pid = credentials.pid().unwrap_or(0);
-                        let peer = Peer { pid, uid: credentials.uid() };
-                        // A connection made on behalf of a supervised program looks like our own.
-                        if pid == std::process::id().cast_signed() {
-                            tracing::debug!("a supervised program has no place on this socket yet");
-                            continue;
-                        }
-                        tracing::debug!(pid, uid = peer.uid, "connected");
-                        tokio::spawn(serve(stream, door.clone(), peer));
-                    }
-                    Err(error) => tracing::warn!(%error, "a peer without credentials was refused"),
-                },
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            },
+            _ = &mut serving => break,
         }
+    }
+    // Nobody listens from here on.
+    serving.abort();
+    let _ = serving.await;
+    Ok(())
+}
+
+/// Where identities come from.
+fn sources(config: &Config) -> Sources {
+    let docker = Docker::new(&config.docker_socket, config.attached.clone());
+    Sources {
+        host_sessions: config.host_sessions,
+        oci: config.oci_state.clone(),
+        docker: Some(Arc::new(docker)).filter(|_| !config.docker_socket.as_os_str().is_empty()),
+        lookups: config.limits.lookups,
+        sessions: config.limits.sessions,
     }
 }
 

@@ -85,10 +85,15 @@ fn settle<'s>(
             };
         latency.resolve = micros(began);
         let questions = questions(&resolved, &session.identity);
+        let visit = session.is_visited_by(&resolved.request);
         let (rules, judgement, waited) = loop {
             let began = Instant::now();
             let rules = session.rules.current();
-            let judgement = judge(&rules, &session.guard, &resolved, &questions, &grants);
+            let judgement = if visit {
+                Judgement::welcome(questions.first().cloned())
+            } else {
+                judge(&rules, &session.guard, &resolved, &questions, &grants)
+            };
             latency.decide = micros(began);
             match hold(judgement, notification, session, worker) {
                 Held::Not(judgement) => break (rules, judgement, None),
@@ -103,12 +108,13 @@ fn settle<'s>(
         let room = session.keep_room(&resolved, &judgement);
         let attempt = match (session.mode, waited) {
             (_, Some(interrupted)) => interrupted,
-            (Mode::Observe, _) => Attempt::Done(Answer::observe()),
-            (Mode::Enforce, _) if judgement.allows() && room.is_some() => {
+            // Left to the kernel, a visit would end wherever the path leads.
+            (Mode::Observe, _) if !visit => Attempt::Done(Answer::observe()),
+            _ if judgement.allows() && room.is_some() => {
                 let means = Means { guise: &mut worker.guise, slot: &worker.slot };
-                act(notification, &resolved, means)
+                act(notification, &resolved, session, means)
             }
-            (Mode::Enforce, _) => Attempt::Done(Answer::refuse(libc::EPERM)),
+            _ => Attempt::Done(Answer::refuse(libc::EPERM)),
         };
         latency.answer = micros(began);
         match attempt {

@@ -1,6 +1,7 @@
 //! Every tier that needs the real kernel: one binary, one module a topic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod abuse;
 mod api;
 mod attacks;
 mod basics;
@@ -17,3 +18,4 @@ mod shim;
 mod terminal;
 mod transparency;
 mod user;
+mod visits;

@@ -1,5 +1,6 @@
 //! Sessions: a listener that was handed over, and the threads that serve it.
 
+pub(crate) mod entrance;
 pub(crate) mod pool;
 pub(crate) mod session;
 #[cfg(feature = "unsafe-test-switches")]

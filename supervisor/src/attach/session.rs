@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use super::entrance::Entrance;
 use crate::decode::Decoded;
 use crate::facts::Question;
+use crate::identity::Membership;
 use crate::judge::asks::Asks;
 use crate::judge::rules::Rules;
 use crate::judge::{Guard, Judgement};
@@ -63,10 +65,17 @@ impl Identity {
     }
 }
 
+/// The way in for a session's programs, and who they are there.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) socket: Arc<Entrance>,
+    pub(crate) membership: Arc<Membership>,
+}
+
 /// A session: what its workers share.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) identity: Identity,
+    pub(crate) identity: Arc<Identity>,
     pub(crate) mode: Mode,
     pub(crate) tasks: Tasks,
     pub(crate) rules: Arc<Rules>,
@@ -76,6 +85,7 @@ pub(crate) struct Session {
     pub(crate) asks: Arc<Asks>,
     pub(crate) begun: jiff::Timestamp,
     shim: AtomicI32,
+    entrance: Option<Way>,
     allowed: AtomicU64,
     refused: AtomicU64,
     /// Calls that failed by themselves, before there was anything to decide.
@@ -92,7 +102,7 @@ impl Session {
         shim: i32,
     ) -> Self {
         Self {
-            identity,
+            identity: Arc::new(identity),
             mode,
             tasks: Tasks::default(),
             rules,
@@ -101,6 +111,7 @@ impl Session {
             asks: Arc::new(Asks::new(std::time::Duration::ZERO)),
             begun: jiff::Timestamp::now(),
             shim: AtomicI32::new(shim),
+            entrance: None,
             allowed: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -115,6 +126,26 @@ impl Session {
     /// How many calls were allowed, refused, and failed by themselves.
     pub(crate) fn counts(&self) -> [u64; 3] {
         [&self.allowed, &self.refused, &self.failed].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Where its programs reach us, and what their tokens belong to.
+    pub(crate) fn entering_at(mut self, socket: Arc<Entrance>, container: &str) -> Self {
+        let (container, identity) = (container.to_owned(), self.identity.clone());
+        let membership = Arc::new(Membership { container, identity });
+        self.entrance = Some(Way { socket, membership });
+        self
+    }
+
+    pub(crate) fn entrance(&self) -> Option<&Way> {
+        self.entrance.as_ref()
+    }
+
+    /// Whether a request is a connection to the agent socket.
+    pub(crate) fn is_visited_by(&self, request: &Request) -> bool {
+        let (Some(way), Request::Connect(connect)) = (&self.entrance, request) else {
+            return false;
+        };
+        way.socket.is_meant(&connect.destination)
     }
 
     /// The shim's process id: every process of the session descends from it.

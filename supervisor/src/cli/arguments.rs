@@ -207,6 +207,12 @@ pub(super) struct DaemonArguments {
     /// How long SIGTERM waits for sessions to end by themselves
     #[arg(long, value_name = "SECONDS")]
     pub(super) drain_seconds: Option<u64>,
+    /// Processes outside of containers may register, too
+    #[arg(long)]
+    pub(super) host_sessions: bool,
+    /// Where Docker answers
+    #[arg(long, value_name = "PATH")]
+    pub(super) docker_socket: Option<PathBuf>,
     /// Users who may ask on the host socket, beside root and the daemon's own; commas between them
     #[arg(long, value_name = "UIDS", value_delimiter = ',')]
     pub(super) operator_uids: Vec<u32>,
@@ -238,6 +244,9 @@ impl DaemonArguments {
             operator_uids: given(self.operator_uids),
             operator_gids: given(self.operator_gids),
             ask_seconds: self.ask_seconds,
+            host_sessions: self.host_sessions.then_some(true),
+            docker_socket: self.docker_socket,
+            ..Layer::default()
         }
     }
 }

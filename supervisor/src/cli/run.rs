@@ -13,9 +13,11 @@ use std::sync::mpsc::sync_channel;
 use anyhow::{Context, bail};
 
 use super::arguments::{ModeArgument, RunArguments};
-use crate::api::agent::{Door, Peer, serve};
+use crate::api::agent::{Door, receive, serve_shim};
+use crate::attach::entrance::AGENT_SOCKET;
 use crate::attach::session::Mode;
 use crate::daemon::{load_profile, sealed_paths, start_record};
+use crate::identity::{Peer, Process};
 use crate::judge::rules::{Rules, Watch};
 use crate::record::{Recorder, sentence};
 
@@ -84,24 +86,29 @@ fn supervise(
     signals: &foreground::Signals,
 ) -> anyhow::Result<u8> {
     remains::adopt_orphans().context("cannot adopt orphans")?;
+    let entrance = door.open_entrance(None)?;
     let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
     let theirs = OwnedFd::from(theirs);
     let child = start_shim(shim, &theirs, command, signals)?;
     drop(theirs);
     let pid = child.id().cast_signed();
-    door.set_embedded_shim(pid);
+    // Nobody has waited for it, so the number is its own.
+    let shim = Process::open(pid).context("cannot take hold of the shim")?;
+    door.embed(pid, agent_name(command))
+        .map_err(|refusal| anyhow::anyhow!("cannot register the run: {}", refusal.message))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .context("cannot start the API's runtime")?;
     ours.set_nonblocking(true)?;
-    let stream = {
+    let (stream, entrance) = {
         let _inside = runtime.enter();
-        tokio::net::UnixStream::from_std(ours)?
+        (tokio::net::UnixStream::from_std(ours)?, tokio::net::UnixListener::from_std(entrance)?)
     };
-    let peer = Peer { pid, uid: nix::unistd::getuid().as_raw() };
-    runtime.spawn(serve(stream, door.clone(), peer));
+    let peer = Peer::started(shim, nix::unistd::getuid().as_raw());
+    runtime.spawn(receive(entrance, door.clone()));
+    runtime.spawn(serve_shim(stream, door.clone(), peer));
     let code = signals.wait_for(pid)?;
     remains::kill_all();
     door.wait_for_sessions();
@@ -119,10 +126,18 @@ fn start_shim(
     rustix::io::fcntl_setfd(connection, rustix::io::FdFlags::empty())?;
     let mut start = Command::new(shim);
     start.args(["run", "--connected", &number.to_string(), "--"]).args(command);
+    // For clients that are told where to connect; the shim itself looks nowhere else.
+    start.env("OUTCALL_AGENT_SOCKET", AGENT_SOCKET);
     signals.restore_in(&mut start);
     let child = start.spawn().with_context(|| format!("cannot start the shim {}", shim.display()));
     rustix::io::fcntl_setfd(connection, rustix::io::FdFlags::CLOEXEC)?;
     child
+}
+
+/// The agent of a run is called what its command is called.
+fn agent_name(command: &[OsString]) -> String {
+    let program = command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
+    crate::resolve::names::text(program.as_bytes())
 }
 
 /// The shim lies beside this program, or where it is installed.

@@ -61,6 +61,12 @@ impl Judgement {
         Self { rule: None, ..judgement }
     }
 
+    /// A program's own supervisor can always be asked: no rule is.
+    pub(crate) fn welcome(question: Option<Question>) -> Self {
+        let reason = "the agent socket is the way to one's own supervisor";
+        Self::builtin(Verdict::Allow, "agent-socket", reason, question)
+    }
+
     pub(crate) fn allows(&self) -> bool {
         self.verdict == Verdict::Allow
     }

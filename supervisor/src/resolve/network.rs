@@ -8,6 +8,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use super::mutation::End;
 use super::{Desk, Object, Place, Unresolved, Wish, identity};
+use crate::attach::entrance::AGENT_SOCKET;
 use crate::decode::{Outgoing, Pointer};
 use crate::sys::address::Address;
 use crate::sys::{from_rustix, socket};
@@ -29,6 +30,8 @@ pub(crate) struct Destination {
     /// The pinned socket file of a Unix address with a path.
     pub(crate) place: Option<Place>,
     pub(crate) object: Object,
+    /// The caller's own supervisor is meant: nothing is looked for at that path.
+    pub(crate) agent: bool,
 }
 
 /// The caller's socket: our duplicate is the same open file, whatever the caller's table says later.
@@ -150,9 +153,6 @@ impl Desk<'_, '_> {
 
     /// A duplicate of one of the caller's descriptors.
     fn descriptor(&self, fd: i32) -> Result<OwnedFd, Errno> {
-        if fd < 0 {
-            return Err(Errno::EBADF);
-        }
         let task = &self.caller.task;
         take_descriptor(task.tid, task.tgid, fd).map_err(|errno| match errno {
             Errno::EBADF => Errno::EBADF,
@@ -175,7 +175,11 @@ impl Desk<'_, '_> {
         let address = address.ok_or(Errno::EINVAL)?;
         let mut place = None;
         let mut object = Object::default();
-        if let Address::UnixPath(path) = &address {
+        let agent = !sending && address == Address::UnixPath(AGENT_SOCKET.into());
+        if agent {
+            let path = AGENT_SOCKET.as_bytes().to_vec();
+            object = Object { requested: path.clone(), resolved: path, ..object };
+        } else if let Address::UnixPath(path) = &address {
             let wish = Wish {
                 follow_last: true,
                 may_be_missing: false,
@@ -191,7 +195,7 @@ impl Desk<'_, '_> {
             object = Object { requested: path.clone(), resolved, device, inode };
             place = Some(found);
         }
-        Ok(Destination { raw, address, place, object })
+        Ok(Destination { raw, address, place, object, agent })
     }
 
     /// Reads one msghdr: name, buffers and control, but not the data.
@@ -250,6 +254,9 @@ impl Desk<'_, '_> {
 /// A duplicate of a task's descriptor: the thread's own table where the kernel can tell (Linux 6.9),
 /// the process's before.
 pub(crate) fn take_descriptor(tid: i32, tgid: i32, fd: i32) -> Result<OwnedFd, Errno> {
+    if fd < 0 {
+        return Err(Errno::EBADF);
+    }
     let open = |id: i32, flags: u32| {
         let pid = Pid::from_raw(id).ok_or(Errno::ESRCH)?;
         pidfd_open(pid, PidfdFlags::from_bits_retain(flags)).map_err(from_rustix)

@@ -7,6 +7,7 @@ mod open;
 
 use nix::errno::Errno;
 
+use crate::attach::session::Session;
 use crate::attach::watch::Slot;
 use crate::identity::{Guise, Interruption};
 use crate::receive::{Notification, Reply};
@@ -101,6 +102,7 @@ pub(crate) struct Means<'a> {
 pub(crate) fn act(
     notification: &Notification<'_>,
     resolved: &Resolved,
+    session: &Session,
     means: Means<'_>,
 ) -> Attempt {
     #[cfg(feature = "unsafe-test-switches")]
@@ -110,6 +112,10 @@ pub(crate) fn act(
     let slot = means.slot;
     let result = match &resolved.request {
         Request::Open(request) => open::open(request, &resolved.caller, means),
+        Request::Connect(request) if session.is_visited_by(&resolved.request) => {
+            network::visit(request, notification, &resolved.caller, session, slot)
+                .map(done_with_value)
+        }
         Request::Connect(request) => {
             network::connect(request, &resolved.caller, means).map(done_with_value)
         }

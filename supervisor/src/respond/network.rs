@@ -7,6 +7,10 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use super::Means;
+use crate::attach::session::Session;
+use crate::attach::watch::Slot;
+use crate::identity::{Peer, Process};
+use crate::receive::Notification;
 use crate::resolve::network::{
     BindRequest, ConnectRequest, Destination, OutgoingMessage, SendRequest, Socket, take_descriptor,
 };
@@ -29,6 +33,24 @@ pub(super) fn connect(
     let result = means.slot.interruptible(|| socket::connect(request.socket.fd.as_fd(), &address));
     means.guise.take_off()?;
     result.map(|()| 0)
+}
+
+/// Connects a program to its own supervisor, as nobody but the supervisor can.
+pub(super) fn visit(
+    request: &ConnectRequest,
+    notification: &Notification<'_>,
+    caller: &Caller,
+    session: &Session,
+    slot: &Slot,
+) -> Result<i64, Errno> {
+    let Some(entrance) = session.entrance() else { return Err(Errno::ECONNREFUSED) };
+    let process = Process::open(caller.task.tgid)?;
+    let uid = caller.credentials()?.uid;
+    // Its task still waits, so the number was its own.
+    notification.check().map_err(|_| Errno::ESRCH)?;
+    let who = Peer::member(process, uid, entrance.membership.clone());
+    let connect = || entrance.socket.connect(request.socket.fd.as_fd(), who);
+    slot.interruptible(connect).map(|()| 0)
 }
 
 pub(super) fn bind(request: &BindRequest, caller: &Caller, means: Means<'_>) -> Result<i64, Errno> {
@@ -153,9 +175,7 @@ fn wire_address(destination: &Destination) -> Vec<u8> {
     let Some(object) = destination.place.as_ref().and_then(|place| place.object.as_ref()) else {
         return destination.raw.clone();
     };
-    let mut bytes = (libc::AF_UNIX as u16).to_ne_bytes().to_vec();
-    bytes.extend(format!("/proc/self/fd/{}\0", object.as_raw_fd()).into_bytes());
-    bytes
+    socket::address_of(object.as_fd())
 }
 
 /// Control messages that cannot redirect a packet, rebuilt: descriptors are translated to our own

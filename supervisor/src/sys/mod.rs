@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod listener;
 pub(crate) mod ptrace;
+pub(crate) mod readiness;
 pub(crate) mod signal;
 pub(crate) mod socket;
 pub(crate) mod spawn;

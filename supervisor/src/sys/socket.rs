@@ -16,6 +16,13 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errn
     cerr(unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), length) }).map(drop)
 }
 
+/// The address of a socket's file that we hold: that very file, whatever its names lead to.
+pub(crate) fn address_of(file: BorrowedFd<'_>) -> Vec<u8> {
+    let mut bytes = (libc::AF_UNIX as u16).to_ne_bytes().to_vec();
+    bytes.extend(format!("/proc/self/fd/{}\0", file.as_raw_fd()).into_bytes());
+    bytes
+}
+
 /// bind(2) with an address of raw bytes.
 pub(crate) fn bind(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
     let length = address.len() as libc::socklen_t;

@@ -42,3 +42,16 @@ fn the_defaults_that_are_shown_are_those_that_count() {
     known.sort_unstable();
     assert_eq!(keys, known);
 }
+
+#[test]
+fn limits_have_defaults_and_nearest_names() {
+    let text = "host_sessions = true\n[limits]\nchecks = 7\n";
+    let config = parse(Path::new("o.toml"), text).unwrap().into_config().unwrap();
+    assert!(config.host_sessions);
+    assert_eq!(config.limits, Limits { checks: 7, ..Limits::default() });
+    assert_eq!((Limits::default().checks, Limits::default().body_bytes), (100, 65_536));
+    let error = |text: &str| parse(Path::new("o.toml"), text).unwrap_err().to_string();
+    let near = "o.toml: unknown key 'limits.check_secs'; did you mean 'check_seconds'?";
+    assert_eq!(error("[limits]\ncheck_secs = 1"), near);
+    assert!(error("[limits]\nlookups = 0").contains("limits.lookups is out of range"));
+}

@@ -80,7 +80,7 @@ fn outcalld(scratch: &Path) -> Command {
     let mut command = Command::new(dist().join("outcalld"));
     command.arg("--log").arg(scratch.join("log")).arg("--rules").arg(scratch.join("rules.yaml"));
     command.arg("--state").arg(scratch.join("state"));
-    command.args(["--drain-seconds", "60"]);
+    command.args(["--drain-seconds", "60", "--host-sessions"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

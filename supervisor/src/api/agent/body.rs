@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::api::Refusal;
+use crate::config::limits::Limits;
 
 /// How large a body may be, and how long it may take to come.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,13 @@ impl Default for BodyLimits {
     }
 }
 
+impl From<&Limits> for BodyLimits {
+    fn from(limits: &Limits) -> Self {
+        let patience = Duration::from_secs(limits.body_seconds);
+        Self { size: limits.body_bytes, patience }
+    }
+}
+
 /// A body of the shape `T`, which denies unknown fields. Limits are an extension of the request.
 #[derive(Debug)]
 pub(super) struct Body<T>(pub(super) T);
@@ -39,6 +47,28 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let bytes = collect(body, limits).await?;
         require_json(&head.headers)?;
         parse(&bytes).map(Self)
+    }
+}
+
+/// No body, or `{}`.
+#[derive(Debug)]
+pub(super) struct Empty;
+
+impl<S: Send + Sync> FromRequest<S> for Empty {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nothing {}
+        let limits = request.extensions().get::<BodyLimits>().copied().unwrap_or_default();
+        let (head, body) = request.into_parts();
+        let bytes = collect(body, limits).await?;
+        if !bytes.is_empty() {
+            require_json(&head.headers)?;
+            let Nothing {} = parse(&bytes)?;
+        }
+        Ok(Self)
     }
 }
 

@@ -11,7 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::UnixStream;
 use tower::ServiceExt;
 
+use super::body::BodyLimits;
 use super::door::{Door, Peer};
+use super::places::Place;
+use super::pulse::Pulse;
 use crate::sys::socket::receive_with_descriptors;
 
 /// Descriptors that arrived on a connection and were not taken yet; more than a few are dropped.
@@ -33,28 +36,50 @@ impl Arrivals {
     }
 }
 
-/// Serves one connection until it ends.
-pub(crate) async fn serve(stream: UnixStream, door: Arc<Door>, peer: Peer) {
-    let arrivals = Arrivals::default();
-    let io = TokioIo::new(DescriptorStream { stream, arrivals: arrivals.clone() });
-    let router = super::routes::router(door.clone())
-        .layer(axum::Extension(arrivals))
-        .layer(axum::Extension(peer));
-    let service = hyper::service::service_fn(move |request: hyper::Request<_>| {
-        router.clone().oneshot(request.map(axum::body::Body::new))
-    });
+/// Serves one connection until it ends, or until it has stalled.
+pub(super) async fn serve(
+    stream: UnixStream,
+    door: Arc<Door>,
+    peer: Peer,
+    router: axum::Router,
+    place: Place,
+) {
+    let (arrivals, pulse) = (Arrivals::default(), Arc::new(Pulse::new()));
+    let io = DescriptorStream { stream, arrivals: arrivals.clone(), pulse: pulse.clone() };
+    let limits = &door.limits;
+    let answer = |request: hyper::Request<hyper::body::Incoming>| {
+        pulse.begin();
+        let mut request = request.map(axum::body::Body::new);
+        let extensions = request.extensions_mut();
+        extensions.insert(peer.clone());
+        extensions.insert(arrivals.clone());
+        extensions.insert(pulse.clone());
+        extensions.insert(BodyLimits::from(limits));
+        let (router, pulse, door, place) = (router.clone(), &pulse, &door, &place);
+        async move {
+            door.wait_for_turn(place).await;
+            let answer = router.oneshot(request).await;
+            pulse.end();
+            answer
+        }
+    };
     let mut server = hyper::server::conn::http1::Builder::new();
-    server.max_buf_size(64 * 1024).half_close(false);
-    if let Err(error) = server.serve_connection(io, service).await {
-        tracing::debug!(%error, "a connection ended");
+    server.max_buf_size(limits.header_bytes).half_close(false);
+    let serving = server.serve_connection(TokioIo::new(io), hyper::service::service_fn(answer));
+    tokio::select! {
+        ended = serving => if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended");
+        },
+        why = pulse.stalled(limits) => tracing::debug!(pid = peer.pid, why, "sent away"),
     }
-    door.leave(peer);
+    door.leave(pulse.is_kept());
 }
 
 /// A Unix stream that keeps the descriptors that come with its bytes.
 struct DescriptorStream {
     stream: UnixStream,
     arrivals: Arrivals,
+    pulse: Arc<Pulse>,
 }
 
 impl AsyncRead for DescriptorStream {
@@ -71,6 +96,7 @@ impl AsyncRead for DescriptorStream {
             match received {
                 Ok((length, descriptors)) => {
                     self.arrivals.keep(descriptors);
+                    self.pulse.received();
                     buffer.advance(length);
                     return Poll::Ready(Ok(()));
                 }
@@ -87,7 +113,11 @@ impl AsyncWrite for DescriptorStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if written.is_ready() {
+            self.pulse.sent();
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,18 +1,25 @@
-//! What stands behind the agent API: registrations, and the making of sessions.
+//! What stands behind the agent API: who asks, how much they may ask, and the making of sessions.
 
-use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use seccomp_profiles::Filter;
+use tokio::sync::Semaphore;
 
 use super::check::Evaluations;
+use super::places::{Place, Places};
+use super::pulse::Pulse;
+use super::rates::{Pace, Window};
 use crate::api::Refusal;
+use crate::attach::entrance::Entrance;
 use crate::attach::pool::Pool;
 use crate::attach::session::{Identity, Mode, Session};
+use crate::config::limits::Limits;
+pub(super) use crate::identity::Peer;
+use crate::identity::registry::{Registry, Sources};
 use crate::judge::Guard;
 use crate::judge::asks::Asks;
 use crate::judge::rules::Rules;
@@ -20,15 +27,8 @@ use crate::record::Recorder;
 use crate::requests::Requests;
 use crate::sys::listener::Listener;
 
-/// Registrations at once.
-const MAX_REGISTRATIONS: usize = 4096;
-
-/// Who is at the other end of a connection, as the kernel tells.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
-    pub(crate) pid: i32,
-    pub(crate) uid: u32,
-}
+/// Rule submissions are counted over this.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A compiled profile under its name.
 #[derive(Debug)]
@@ -49,10 +49,17 @@ pub(crate) struct Door {
     pub(crate) asks: Arc<Asks>,
     /// In an embedded run: the directory it was started in. Containers have `/workspace`.
     pub(crate) workspace: Option<String>,
-    /// In an embedded run: the one shim, whose socket was made by us and tells nothing.
-    embedded_shim: AtomicI32,
+    pub(crate) limits: Limits,
+    pub(crate) registry: Registry,
+    entrance: OnceLock<Arc<Entrance>>,
+    places: Arc<Places>,
+    pace: Pace,
+    checks: Window,
+    submissions: Window,
+    slow_evaluations: Arc<Semaphore>,
     draining: AtomicBool,
-    registrations: Mutex<HashMap<String, Registration>>,
+    /// Connections that a session hangs on.
+    shims: Mutex<usize>,
     left: Condvar,
     sessions: Mutex<Vec<Arc<Pool>>>,
     pub(super) evaluations: Evaluations,
@@ -61,20 +68,13 @@ pub(crate) struct Door {
     next: AtomicU64,
 }
 
-#[derive(Clone, Debug)]
-struct Registration {
-    peer_pid: i32,
-    container: String,
-    /// It handed a listener over.
-    supervised: bool,
-}
-
 /// Who asks, as the host knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     /// What a token belongs to: the container's id, or the session outside of containers.
     pub(crate) container: String,
-    /// What rules are told about the asker. Its `id` is empty while nothing is supervised.
+    /// What rules are told about the asker. Its `id` is that of the session whose program asks by
+    /// the kernel's door as well; empty for others.
     pub(crate) identity: Identity,
     /// The process that asks, as this host numbers it.
     pub(crate) peer: Peer,
@@ -97,6 +97,7 @@ impl Door {
         workspace: Option<String>,
     ) -> Self {
         let guard = Guard::new(sealed);
+        let limits = Limits::default();
         Self {
             rules,
             recorder,
@@ -105,9 +106,16 @@ impl Door {
             guard,
             asks: Arc::new(Asks::new(Duration::ZERO)),
             workspace,
-            embedded_shim: AtomicI32::new(0),
+            registry: Registry::new(Sources::default()),
+            entrance: OnceLock::new(),
+            places: places(&limits),
+            pace: pace(&limits),
+            checks: Window::new(limits.checks, Duration::from_secs(limits.check_seconds)),
+            submissions: Window::new(limits.submissions, MINUTE),
+            slow_evaluations: Arc::new(Semaphore::new(limits.slow_evaluations)),
+            limits,
             draining: AtomicBool::new(false),
-            registrations: Mutex::new(HashMap::new()),
+            shims: Mutex::new(0),
             left: Condvar::new(),
             sessions: Mutex::new(Vec::new()),
             evaluations: Evaluations::default(),
@@ -116,9 +124,42 @@ impl Door {
         }
     }
 
-    /// Names the shim of an embedded run.
-    pub(crate) fn set_embedded_shim(&self, pid: i32) {
-        self.embedded_shim.store(pid, Ordering::Release);
+    /// The same door with other limits, and with providers of identity.
+    pub(crate) fn with(self, limits: Limits, sources: Sources) -> Self {
+        Self {
+            registry: Registry::new(sources),
+            places: places(&limits),
+            pace: pace(&limits),
+            checks: Window::new(limits.checks, Duration::from_secs(limits.check_seconds)),
+            submissions: Window::new(limits.submissions, MINUTE),
+            slow_evaluations: Arc::new(Semaphore::new(limits.slow_evaluations)),
+            limits,
+            ..self
+        }
+    }
+
+    /// Makes the way in for supervised programs; what they connect to is to be accepted from.
+    /// `public` is the socket that others connect to.
+    pub(crate) fn open_entrance(
+        &self,
+        public: Option<&Path>,
+    ) -> anyhow::Result<std::os::unix::net::UnixListener> {
+        let (entrance, listener) = Entrance::open(self.recorder.directory(), public)?;
+        let _ = self.entrance.set(Arc::new(entrance));
+        Ok(listener)
+    }
+
+    /// Who was connected on behalf, and accepted just now.
+    pub(super) fn arrived(&self) -> Option<Peer> {
+        self.entrance.get()?.arrived()
+    }
+
+    /// From here on this is the door of one run.
+    pub(crate) fn embed(&self, shim: i32, agent: String) -> Result<(), Refusal> {
+        let container = crate::identity::container_of(shim).unwrap_or_default();
+        let workspace = self.workspace.clone().unwrap_or_default();
+        let identity = Identity { agent, container, workspace, ..Identity::default() };
+        self.registry.embed(shim, identity)
     }
 
     /// Where rule requests go; given once.
@@ -161,58 +202,93 @@ impl Door {
     /// Blocks until every shim has left. A workload's last task is gone before its shim has taken
     /// its exit code, and a shim that finds nobody here then takes the session for lost.
     pub(crate) fn wait_for_shims(&self) {
-        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
-        while registrations.values().any(|registration| registration.supervised) {
-            registrations = self.left.wait(registrations).unwrap_or_else(PoisonError::into_inner);
+        let mut shims = self.shims.lock().unwrap_or_else(PoisonError::into_inner);
+        while *shims > 0 {
+            shims = self.left.wait(shims).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A place for a connection; `None` where its container, or all together, have enough.
+    pub(super) fn place(&self, peer: &Peer) -> Option<Place> {
+        self.places.take(self.registry.account(peer))
+    }
+
+    /// Keeps one container's requests from taking everybody's time.
+    pub(super) async fn wait_for_turn(&self, place: &Place) {
+        let wait = self.pace.wait(place.account(), Instant::now());
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
         }
     }
 
     /// IF-001: identity comes from the kernel, nothing from the agent counts.
-    pub(super) fn check_in(&self, peer: Peer) -> Result<CheckedIn, Refusal> {
+    pub(super) async fn check_in(&self, peer: Peer) -> Result<CheckedIn, Refusal> {
         if self.draining.load(Ordering::Acquire) {
             return Err(Refusal::new(503, "outcalld is shutting down"));
         }
-        let pid = self.shim_of(peer);
-        let container = container_of(pid).unwrap_or_else(|| "host".to_owned());
-        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = registrations.iter().find(|(_, registration)| registration.peer_pid == pid);
-        if let Some((token, registration)) = known {
-            return Ok(CheckedIn {
-                container: registration.container.clone(),
-                token: token.clone(),
-            });
-        }
-        if registrations.len() >= MAX_REGISTRATIONS {
-            return Err(Refusal::new(503, "too many sessions"));
-        }
-        let token = token()?;
-        let registration =
-            Registration { peer_pid: pid, container: container.clone(), supervised: false };
-        registrations.insert(token.clone(), registration);
-        Ok(CheckedIn { container, token })
+        let (token, home) = self.registry.home_of(&peer).await?;
+        Ok(CheckedIn { container: home.key.clone(), token })
     }
 
-    /// The token must be known, and must be this peer's.
+    /// The token must be known, and the peer must be in the container that it belongs to.
     pub(super) fn authorise(&self, peer: Peer, token: Option<&str>) -> Result<Asker, Refusal> {
-        let registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
-        let registration = token.and_then(|token| registrations.get(token));
-        match registration {
-            Some(known) if known.peer_pid == self.shim_of(peer) => {
-                let identity = self.identity(known.peer_pid, &known.container);
-                let identity = Identity { id: String::new(), ..identity };
-                Ok(Asker { container: known.container.clone(), identity, peer })
-            }
-            Some(_) => Err(Refusal::new(403, "the session token belongs to another process")),
-            None => Err(Refusal::new(401, "invalid or missing session token")),
+        let home = token.and_then(|token| self.registry.tokens.home(token));
+        let home = home.ok_or_else(|| Refusal::new(401, "invalid or missing session token"))?;
+        if !home.holds(&peer) {
+            return Err(Refusal::new(403, "the session token belongs to another container"));
+        }
+        let session = peer.session().filter(|session| session.container == home.key);
+        let identity = session.map_or(&home.identity, |session| &session.identity);
+        let identity = Identity::clone(identity);
+        Ok(Asker { container: home.key.clone(), identity, peer })
+    }
+
+    /// IF-002: counts a check of this container, or says when the next one fits.
+    #[allow(dead_code, reason = "for the route of checks")]
+    pub(super) fn admit_check(&self, asker: &Asker) -> Result<(), Refusal> {
+        let Limits { checks, check_seconds, .. } = self.limits;
+        let told = || format!("more than {checks} checks in {check_seconds} s; try again later");
+        let admitted = self.checks.admit(&asker.container, Instant::now());
+        admitted.map_err(|wait| Refusal::too_many(told(), wait))
+    }
+
+    /// IF-003: counts a submission of this container, or says when the next one fits.
+    #[allow(dead_code, reason = "for the route of rule requests")]
+    pub(super) fn admit_submission(&self, asker: &Asker) -> Result<(), Refusal> {
+        let submissions = self.limits.submissions;
+        let told = || format!("more than {submissions} rule requests in a minute; try again later");
+        let admitted = self.submissions.admit(&asker.container, Instant::now());
+        admitted.map_err(|wait| Refusal::too_many(told(), wait))
+    }
+
+    /// Does what may take long beside the threads that serve everybody. `None`: it took too long,
+    /// which denies with `evaluation timeout`. It keeps its place until it is really done.
+    #[allow(dead_code, reason = "for checks that wait")]
+    pub(super) async fn evaluate<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Refusal> {
+        let place = self.slow_evaluations.clone().try_acquire_owned();
+        let place =
+            place.map_err(|_| Refusal::new(503, "too many evaluations at once; try again"))?;
+        let working = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(place);
+            done
+        });
+        let limit = Duration::from_secs(self.limits.evaluation_seconds);
+        match tokio::time::timeout(limit, working).await {
+            Ok(done) => done.map(Some).map_err(|error| Refusal::new(500, error.to_string())),
+            Err(_) => Ok(None),
         }
     }
 
-    /// Forgets a peer whose connection ended.
-    pub(super) fn leave(&self, peer: Peer) {
-        let pid = self.shim_of(peer);
-        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
-        registrations.retain(|_, registration| registration.peer_pid != pid);
-        self.left.notify_all();
+    /// A connection ended. `kept`: a session hung on it.
+    pub(super) fn leave(&self, kept: bool) {
+        if kept {
+            *self.shims.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+            self.left.notify_all();
+        }
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|session| !session.has_ended());
     }
@@ -220,82 +296,66 @@ impl Door {
     /// Takes a listener over; returns the session's id once it is served.
     pub(super) fn supervise(
         &self,
-        peer: Peer,
-        container: &str,
+        asker: &Asker,
         listener: Option<OwnedFd>,
+        pulse: &Pulse,
     ) -> Result<String, Refusal> {
         let listener = listener
             .ok_or_else(|| Refusal::new(400, "no seccomp listener came with the request"))?;
         let listener = Listener::adopt(listener).map_err(|errno| {
             Refusal::new(400, format!("the descriptor is no seccomp listener ({errno})"))
         })?;
-        let shim = self.shim_of(peer);
-        self.note_supervised(shim);
-        let identity = self.identity(shim, container);
+        if self.session_count() >= self.limits.sessions {
+            return Err(Refusal::new(503, "too many sessions"));
+        }
+        self.note_shim(pulse);
+        let identity = Identity { id: self.new_id(), ..asker.identity.clone() };
         let id = identity.id.clone();
         let guard = self.guard.clone();
         let (rules, recorder) = (self.rules.clone(), self.recorder.clone());
+        let shim = asker.peer.pid;
         let session = Session::new(identity, self.mode, rules, guard, recorder, shim);
-        let session = Arc::new(session.asking(self.asks.clone()));
+        let mut session = session.asking(self.asks.clone());
+        if let Some(entrance) = self.entrance.get() {
+            session = session.entering_at(entrance.clone(), &asker.container);
+        }
         session
             .record_begin(&self.profile.name)
             .map_err(|error| Refusal::new(500, error.to_string()))?;
-        let pool = Pool::start(session, listener)
+        let pool = Pool::start(Arc::new(session), listener)
             .map_err(|errno| Refusal::new(500, format!("cannot start workers: {errno}")))?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(pool);
         Ok(id)
     }
 
-    fn note_supervised(&self, shim: i32) {
-        let mut registrations = self.registrations.lock().unwrap_or_else(PoisonError::into_inner);
-        for registration in registrations.values_mut().filter(|known| known.peer_pid == shim) {
-            registration.supervised = true;
+    fn note_shim(&self, pulse: &Pulse) {
+        if !pulse.is_kept() {
+            *self.shims.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            pulse.keep();
         }
+    }
+
+    fn new_id(&self) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        format!("s-{:x}-{number}", jiff::Timestamp::now().as_millisecond())
     }
 
     /// Whether the log takes records: without it every answer is a denial.
     pub(super) fn is_recording(&self) -> bool {
         self.recorder.is_healthy()
     }
-
-    fn identity(&self, shim: i32, container: &str) -> Identity {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let in_container = container != "host";
-        let workspace = self.workspace.clone().unwrap_or_else(|| {
-            let cwd = std::fs::read_link(format!("/proc/{shim}/cwd")).unwrap_or_default();
-            if in_container { "/workspace".to_owned() } else { cwd.display().to_string() }
-        });
-        let started = jiff::Timestamp::now().as_millisecond();
-        Identity {
-            id: format!("s-{started:x}-{number}"),
-            agent: String::new(),
-            container: if in_container { container.to_owned() } else { String::new() },
-            workspace,
-            ..Identity::default()
-        }
-    }
-
-    fn shim_of(&self, peer: Peer) -> i32 {
-        match self.embedded_shim.load(Ordering::Acquire) {
-            0 => peer.pid,
-            shim => shim,
-        }
-    }
 }
 
-/// The container of a process by its control group: the 64 hexadecimal digits that every runtime
-/// puts there.
-pub(crate) fn container_of(pid: i32) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    text.split(|c: char| !c.is_ascii_hexdigit()).find(|word| word.len() == 64).map(str::to_owned)
+fn places(limits: &Limits) -> Arc<Places> {
+    Places::new(limits.affordable_connections(), limits.connections_per_container)
 }
 
-fn token() -> Result<String, Refusal> {
-    use std::io::Read;
-    let mut bytes = [0_u8; 16];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(|error| Refusal::new(500, format!("no randomness: {error}")))?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("tok-{digits}"))
+/// Whoever may check often may ask often.
+fn pace(limits: &Limits) -> Pace {
+    let checks = limits.checks as u64 / limits.check_seconds.max(1);
+    Pace::new(limits.requests.max(u32::try_from(checks * 2).unwrap_or(u32::MAX)))
 }
+
+#[cfg(test)]
+#[path = "tests/door.rs"]
+mod tests;

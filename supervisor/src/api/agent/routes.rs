@@ -10,12 +10,11 @@ use axum::{Extension, Router};
 use base64::Engine as _;
 use serde_json::json;
 
+use super::body::Empty;
 use super::connection::Arrivals;
 use super::door::{Door, Peer};
+use super::pulse::Pulse;
 use crate::api::envelope::{self, Refusal, success};
-
-/// Bodies over this are 413.
-const MAX_BODY: usize = 64 * 1024;
 
 pub(super) fn router(door: Arc<Door>) -> Router {
     Router::new()
@@ -29,15 +28,15 @@ pub(super) fn router(door: Arc<Door>) -> Router {
         .route("/v1/requests/rules/{id}", get(super::requests::status))
         .fallback(envelope::no_resource)
         .method_not_allowed_fallback(envelope::no_method)
-        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY))
         .with_state(door)
 }
 
 async fn check_in(
     State(door): State<Arc<Door>>,
     Extension(peer): Extension<Peer>,
+    _: Empty,
 ) -> Result<Response, Refusal> {
-    let checked_in = door.check_in(peer)?;
+    let checked_in = door.check_in(peer).await?;
     Ok(success(json!({
         "container_id": checked_in.container,
         "session_token": checked_in.token,
@@ -64,11 +63,12 @@ async fn supervise(
     State(door): State<Arc<Door>>,
     Extension(peer): Extension<Peer>,
     Extension(arrivals): Extension<Arrivals>,
+    Extension(pulse): Extension<Arc<Pulse>>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let listener = arrivals.take();
     let asker = door.authorise(peer, bearer(&headers))?;
-    let session = door.supervise(peer, &asker.container, listener)?;
+    let session = door.supervise(&asker, listener, &pulse)?;
     Ok(success(json!({ "session": session })))
 }
 

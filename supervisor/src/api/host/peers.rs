@@ -63,7 +63,7 @@ pub(super) fn admit(stream: &UnixStream, office: &Office) -> Result<Peer, Refusa
     if !shims.is_empty() && lineage(pid).any(|ancestor| shims.contains(&ancestor)) {
         return refuse("what is supervised has no place on this socket".to_owned());
     }
-    Ok(Peer { pid, uid })
+    Ok(Peer::seen(pid, uid))
 }
 
 /// How many pid namespaces a process is in, seen from here. `None`: it cannot be told.

@@ -1,22 +1,8 @@
 use super::*;
-use crate::attach::session::Mode;
 
 fn config(agent: PathBuf, host: PathBuf) -> Config {
-    Config {
-        agent_socket: agent,
-        agent_socket_mode: 0o666,
-        host_socket: host,
-        host_socket_mode: 0o600,
-        log: "/nowhere".into(),
-        state: "/nowhere".into(),
-        rules: Vec::new(),
-        profile: "default".to_owned(),
-        mode: Mode::Enforce,
-        drain_seconds: 0,
-        operator_uids: Vec::new(),
-        operator_gids: Vec::new(),
-        ask_seconds: 1,
-    }
+    let (agent_socket, host_socket) = (Some(agent), Some(host));
+    crate::config::Layer { agent_socket, host_socket, ..Default::default() }.into_config().unwrap()
 }
 
 fn said(result: anyhow::Result<Bound>) -> String {
