@@ -44,6 +44,8 @@ pub(super) async fn serve(
     router: axum::Router,
     place: Place,
 ) {
+    // Connecting takes time as asking does; who connects without end soon finds no place.
+    door.wait_for_turn(&place).await;
     let (arrivals, pulse) = (Arrivals::default(), Arc::new(Pulse::new()));
     let io = DescriptorStream { stream, arrivals: arrivals.clone(), pulse: pulse.clone() };
     let limits = &door.limits;
