@@ -9,7 +9,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use policy::{Engine, Verdict};
+use policy::{Engine, SourceFile, Verdict};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -200,10 +200,8 @@ fn described(office: &Office, entry: &Entry) -> Value {
         Ok(()) => Vec::new(),
     }
     .into();
+    told["warnings"] = warnings(office, entry);
     let Ok(engine) = Engine::load(&files) else { return told };
-    let protected: Vec<String> = rules.current().places.iter().map(|path| shown(path)).collect();
-    told["warnings"] =
-        policy::lint(&files, &engine, &protected).iter().map(diagnosed).collect::<Vec<_>>().into();
     let list = |wanted: &dyn Fn(Verdict) -> bool| -> Value {
         let each = engine.rules().iter().filter(|rule| wanted(rule.action)).map(|rule| {
             let mut told = listed(rule);
@@ -215,6 +213,15 @@ fn described(office: &Office, entry: &Entry) -> Value {
     told["rules"] = list(&|_| true);
     told["would_allow"] = list(&|action| action == Verdict::Allow);
     told
+}
+
+/// What is odd about the file as it was sent: within a scope nothing allows everything.
+fn warnings(office: &Office, entry: &Entry) -> Value {
+    let files = [SourceFile { name: format!("{}.yaml", entry.id), text: entry.rule_file.clone() }];
+    let Ok(engine) = Engine::load(&files) else { return json!([]) };
+    let places = &office.door.rules.current().places;
+    let protected: Vec<String> = places.iter().map(|path| shown(path)).collect();
+    policy::lint(&files, &engine, &protected).iter().map(diagnosed).collect()
 }
 
 fn scope(entry: &Entry) -> Value {
