@@ -171,11 +171,6 @@ impl Served {
         });
     }
 
-    #[must_use]
-    pub fn agent_socket(&self) -> PathBuf {
-        self.scratch.path().join("run/agent.sock")
-    }
-
     /// The exit code, once it has ended.
     pub fn end(&mut self) -> Option<i32> {
         self.child.wait().expect("outcalld ends").code()

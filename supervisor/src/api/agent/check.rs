@@ -9,7 +9,6 @@ use axum::response::Response;
 use policy::{Facts, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use super::body::Body;
@@ -23,14 +22,8 @@ use crate::judge::{Grant, Judgement, judge_check};
 use crate::record::decision::PolicyRecord;
 use crate::record::{DecisionRecord, LatencySplit};
 
-/// Evaluations at once.
-const MAX_EVALUATIONS: usize = 16;
-/// How long a check waits for its turn.
-const TURN: Duration = Duration::from_secs(1);
 /// Questions of one check that operators may be asked.
 const MAX_GRANTS: usize = 8;
-/// How long an evaluation may take; longer is a denial.
-const EVALUATION: Duration = Duration::from_secs(5);
 
 /// What a check says.
 #[derive(Debug, Deserialize)]
@@ -42,35 +35,13 @@ struct Asked {
     metadata: Map<String, Value>,
 }
 
-/// Where checks are evaluated: beside the threads that serve connections, a few at a time.
-#[derive(Debug)]
-pub(crate) struct Evaluations {
-    turns: Arc<Semaphore>,
-}
-
-impl Default for Evaluations {
-    fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(MAX_EVALUATIONS)) }
-    }
-}
-
-impl Evaluations {
-    /// A turn, which ends when it is dropped; 503 where none comes.
-    pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit, Refusal> {
-        let turn = tokio::time::timeout(TURN, self.turns.clone().acquire_owned()).await;
-        turn.ok()
-            .and_then(Result::ok)
-            .ok_or_else(|| Refusal::new(503, "too many evaluations at once; try again"))
-    }
-}
-
 pub(super) async fn check(
     State(door): State<Arc<Door>>,
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, Refusal> {
     let asker = door.authorise(peer, bearer(request.headers()))?;
-    // Rates: `door.admit_check(&asker)?` belongs here.
+    door.admit_check(&asker)?;
     let Body(asked) = Body::<Asked>::from_request(request, &()).await?;
     let check = Check::new(&asked.action_type, asked.target, asked.metadata)
         .map_err(|message| Refusal::new(400, message))?;
@@ -118,16 +89,9 @@ impl Inquiry {
 
     /// Evaluated beside the serving threads. What takes too long is a denial.
     async fn judged(&self, grants: Vec<Grant>) -> Result<Judged, Refusal> {
-        let turn = self.door.evaluations.turn().await?;
         let inquiry = self.clone();
-        let evaluation = spawn_blocking(move || {
-            let _turn = turn;
-            inquiry.judge(&grants)
-        });
-        match tokio::time::timeout(EVALUATION, evaluation).await {
-            Ok(judged) => judged.map_err(|_| failed()),
-            Err(_) => Ok(self.timed_out()),
-        }
+        let judged = self.door.evaluate(move || inquiry.judge(&grants)).await?;
+        Ok(judged.unwrap_or_else(|| self.timed_out()))
     }
 
     /// Asks an operator, where a rule says so and one listens.
@@ -165,7 +129,12 @@ impl Inquiry {
         let asker = Facts::default();
         let question = questions(&self.check, &asker).into_iter().next();
         let judgement = Judgement::timed_out(question);
-        Judged { judgement, asker, policy: self.door.rules.current().policy(), took: EVALUATION }
+        Judged {
+            judgement,
+            asker,
+            policy: self.door.rules.current().policy(),
+            took: Duration::from_secs(self.door.limits.evaluation_seconds),
+        }
     }
 
     /// Records the verdict, and says it.

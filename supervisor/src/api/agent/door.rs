@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use seccomp_profiles::Filter;
 use tokio::sync::Semaphore;
 
-use super::check::Evaluations;
 use super::places::{Place, Places};
 use super::pulse::Pulse;
 use super::rates::{Pace, Window};
@@ -27,6 +26,8 @@ use crate::record::Recorder;
 use crate::requests::Requests;
 use crate::sys::listener::Listener;
 
+/// How long an evaluation waits for its turn.
+const TURN: Duration = Duration::from_secs(1);
 /// Rule submissions are counted over this.
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -62,7 +63,6 @@ pub(crate) struct Door {
     shims: Mutex<usize>,
     left: Condvar,
     sessions: Mutex<Vec<Arc<Pool>>>,
-    pub(super) evaluations: Evaluations,
     /// An embedded run has none.
     requests: OnceLock<Arc<Requests>>,
     next: AtomicU64,
@@ -85,6 +85,11 @@ pub(crate) struct Asker {
 pub(crate) struct CheckedIn {
     pub(crate) container: String,
     pub(crate) token: String,
+}
+
+fn rate_limited(asker: &Asker, wait: Duration) -> Refusal {
+    let message = format!("rate limit exceeded for container {}", asker.container);
+    Refusal::too_many(message, wait)
 }
 
 impl Door {
@@ -118,7 +123,6 @@ impl Door {
             shims: Mutex::new(0),
             left: Condvar::new(),
             sessions: Mutex::new(Vec::new()),
-            evaluations: Evaluations::default(),
             requests: OnceLock::new(),
             next: AtomicU64::new(1),
         }
@@ -244,33 +248,28 @@ impl Door {
     }
 
     /// IF-002: counts a check of this container, or says when the next one fits.
-    #[allow(dead_code, reason = "for the route of checks")]
     pub(super) fn admit_check(&self, asker: &Asker) -> Result<(), Refusal> {
-        let Limits { checks, check_seconds, .. } = self.limits;
-        let told = || format!("more than {checks} checks in {check_seconds} s; try again later");
         let admitted = self.checks.admit(&asker.container, Instant::now());
-        admitted.map_err(|wait| Refusal::too_many(told(), wait))
+        admitted.map_err(|wait| rate_limited(asker, wait))
     }
 
     /// IF-003: counts a submission of this container, or says when the next one fits.
-    #[allow(dead_code, reason = "for the route of rule requests")]
     pub(super) fn admit_submission(&self, asker: &Asker) -> Result<(), Refusal> {
-        let submissions = self.limits.submissions;
-        let told = || format!("more than {submissions} rule requests in a minute; try again later");
         let admitted = self.submissions.admit(&asker.container, Instant::now());
-        admitted.map_err(|wait| Refusal::too_many(told(), wait))
+        admitted.map_err(|wait| rate_limited(asker, wait))
     }
 
     /// Does what may take long beside the threads that serve everybody. `None`: it took too long,
     /// which denies with `evaluation timeout`. It keeps its place until it is really done.
-    #[allow(dead_code, reason = "for checks that wait")]
     pub(super) async fn evaluate<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, Refusal> {
-        let place = self.slow_evaluations.clone().try_acquire_owned();
-        let place =
-            place.map_err(|_| Refusal::new(503, "too many evaluations at once; try again"))?;
+        let place = tokio::time::timeout(TURN, self.slow_evaluations.clone().acquire_owned()).await;
+        let place = place
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| Refusal::new(503, "too many evaluations at once; try again"))?;
         let working = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(place);

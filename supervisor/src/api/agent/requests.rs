@@ -30,14 +30,13 @@ pub(super) async fn submit(
 ) -> Result<Response, Refusal> {
     let asker = door.authorise(peer, bearer(request.headers()))?;
     let requests = door.requests()?.clone();
-    // Rates: `door.admit_submission(&asker)?` belongs here.
+    door.admit_submission(&asker)?;
     let Body(Submission { rule_file }) = Body::from_request(request, &()).await?;
-    let turn = door.evaluations.turn().await?;
-    let submitting = spawn_blocking(move || {
-        let _turn = turn;
-        requests.submit(&asker.container, &asker.identity, &rule_file)
-    });
-    let entry = submitting.await.map_err(internal)?.map_err(turned_away)?;
+    let submitting =
+        door.evaluate(move || requests.submit(&asker.container, &asker.identity, &rule_file));
+    // What took too long may still be stored; asking for it by its number is not possible then.
+    let late = || Refusal::new(503, "the rule request took too long; try again");
+    let entry = submitting.await?.ok_or_else(late)?.map_err(turned_away)?;
     Ok((StatusCode::CREATED, success(told(&entry))).into_response())
 }
 
