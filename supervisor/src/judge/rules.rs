@@ -110,11 +110,9 @@ pub(crate) fn sources(paths: &[PathBuf]) -> Result<Vec<SourceFile>, RulesError> 
     if paths.is_empty() { Ok(policy::default_rules()) } else { files::gather(paths) }
 }
 
-/// A link to the place is as good as the place: both names count.
 fn places(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let written = paths.iter().filter_map(|path| std::path::absolute(path).ok());
-    let found = paths.iter().filter_map(|path| path.canonicalize().ok());
-    let mut places: Vec<PathBuf> = written.chain(found).collect();
+    let mut places: Vec<PathBuf> =
+        paths.iter().flat_map(|path| super::guard::names(path)).collect();
     places.sort();
     places.dedup();
     places
