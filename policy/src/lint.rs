@@ -11,7 +11,7 @@ use crate::decide::Rule;
 use crate::error::{Diagnostic, Place};
 use crate::source::{RawFile, RawRule, Text, read_file};
 use crate::{ActionType, Engine, Facts, SourceFile, Verdict};
-use logic::Meaning;
+use logic::{Meaning, cannot_fail};
 
 /// What is asked about a protected directory.
 const OPERATIONS: [&str; 7] = ["read", "write", "create", "delete", "rename", "link", "metadata"];
@@ -56,7 +56,12 @@ impl Desk<'_> {
                 warnings.extend(self.at(rule, "this condition is never true".to_owned(), hint));
                 continue;
             }
-            let cover = earlier.iter().find(|(_, other)| meaning.implies(other));
+            // Where both fail, an allow is passed over and a block decides.
+            let decides_by_failing = rule.action != Verdict::Allow && !cannot_fail(&rule.matcher);
+            let cover = earlier.iter().find(|(other, covering)| {
+                let passed_over = decides_by_failing && other.action == Verdict::Allow;
+                !passed_over && meaning.implies(covering)
+            });
             if let Some((cover, _)) = cover {
                 warnings.extend(self.shadowed(rule, cover));
             } else if meaning.is_always() && rule.action == Verdict::Allow {

@@ -16,6 +16,8 @@ use crate::vocabulary::{FACTS, Slot};
 
 mod reads;
 
+pub(super) use reads::cannot_fail;
+
 use reads::{is_certain, single_fact};
 
 /// Alternatives that a condition may have; one with more is left alone.

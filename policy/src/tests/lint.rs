@@ -213,3 +213,16 @@ fn the_built_in_rules_have_no_warnings() {
     let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert!(shown.is_empty(), "{}", shown.join("\n"));
 }
+
+#[test]
+fn a_block_that_decides_by_failing_is_not_called_covered() {
+    let rules = |first: &str, second: &str| {
+        warnings(&format!(
+            "rules:\n  - {{ id: a, action: allow, condition: \"{first}\" }}\n  \
+             - {{ id: b, action: block, condition: \"{second}\" }}\n"
+        ))
+    };
+    let (wide, narrow) = ("cidr(network.ip, '10.0.0.0/8')", "cidr(network.ip, '10.1.0.0/16')");
+    assert_eq!(rules(wide, narrow), [""; 0]);
+    assert_eq!(rules("target in ['a', 'b']", "target == 'a'").len(), 1);
+}

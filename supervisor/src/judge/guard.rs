@@ -1,6 +1,6 @@
 //! What no rule can open: Outcall's own log, sockets and rule files.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use policy::ActionType;
 
@@ -15,10 +15,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     pub(crate) fn new(sealed: &[PathBuf]) -> Self {
-        // A link to the place is as good as the place: both names are kept.
-        let written = sealed.iter().filter_map(|path| std::path::absolute(path).ok());
-        let found = sealed.iter().filter_map(|path| path.canonicalize().ok());
-        Self { sealed: written.chain(found).collect() }
+        Self { sealed: sealed.iter().flat_map(|path| names(path)).collect() }
     }
 
     /// The first question that must be refused, and why. `rules` is where the rules in force were
@@ -59,10 +56,71 @@ impl Guard {
     }
 }
 
+/// As many links as the kernel follows.
+const MAX_LINKS: usize = 40;
+
+/// Every name of a place: as it is written, and with one link after the other followed. Whoever
+/// could exchange any of these links would put another place under the name.
+pub(super) fn names(path: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = std::path::absolute(path).into_iter().collect();
+    let mut next = names.first().cloned();
+    for _ in 0..MAX_LINKS {
+        let Some((name, led)) = next.and_then(|name| follow(&name)) else { break };
+        names.push(name);
+        next = Some(led);
+    }
+    names.extend(path.canonicalize());
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The name up to the first link without any `..`, and the name that the link leads to.
+fn follow(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut way = PathBuf::new();
+    let mut parts = path.components();
+    while let Some(part) = parts.next() {
+        if part == Component::ParentDir {
+            way = way.canonicalize().ok()?.parent().map_or_else(|| "/".into(), Path::to_owned);
+            continue;
+        }
+        let holder = way.clone();
+        way.push(part);
+        if let Ok(target) = std::fs::read_link(&way) {
+            let rest = parts.as_path();
+            return Some((way.join(rest), holder.join(target).join(rest)));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::resolve::Object;
+
+    #[test]
+    fn every_link_on_the_way_is_protected() {
+        let base = std::env::temp_dir().join(format!("outcall-names-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&base);
+        std::fs::create_dir_all(base.join("data/rules")).unwrap();
+        let link = std::os::unix::fs::symlink::<&str, PathBuf>;
+        link("data", base.join("current")).unwrap();
+        link("../a/../current/rules", base.join("data/first")).unwrap();
+        std::fs::create_dir(base.join("a")).unwrap();
+        link("data/first", base.join("rules")).unwrap();
+        link("round", base.join("round")).unwrap();
+        let names = names(&base.join("rules"));
+        let guard = Guard::default();
+        for link in ["rules", "data/first", "current", "data", "data/rules"] {
+            let target = base.join(link);
+            let question = file("rename", target.to_str().unwrap());
+            assert!(guard.refuses(&names, &question).is_some(), "{link}: {names:?}");
+        }
+        assert!(guard.refuses(&names, &file("rename", "/elsewhere")).is_none());
+        assert_eq!(super::names(&base.join("round")).len(), 1);
+        std::fs::remove_dir_all(base).unwrap();
+    }
 
     fn file(operation: &str, target: &str) -> Vec<Question> {
         let mut facts = policy::Facts::default();

@@ -163,11 +163,9 @@ fn on_disk(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter(|path| path.as_path() != Path::new(BUILTIN)).cloned().collect()
 }
 
-/// A link to the place is as good as the place: both names count.
 fn places<'p>(paths: impl Iterator<Item = &'p Path>) -> Vec<PathBuf> {
-    let both = |path: &Path| [std::path::absolute(path), path.canonicalize()];
     let paths = paths.filter(|path| *path != Path::new(BUILTIN));
-    let mut places: Vec<PathBuf> = paths.flat_map(both).flatten().collect();
+    let mut places: Vec<PathBuf> = paths.flat_map(super::guard::names).collect();
     places.sort();
     places.dedup();
     places

@@ -59,3 +59,23 @@ pub(super) fn is_certain(text: &Str) -> bool {
         _ => false,
     }
 }
+
+/// Whether a condition has an answer for all facts.
+pub(in crate::lint) fn cannot_fail(node: &Bool) -> bool {
+    match node {
+        Bool::Literal(_) => true,
+        Bool::Shared(inner) => cannot_fail(inner),
+        Bool::Not(inner) => cannot_fail(inner),
+        Bool::And(items) | Bool::Or(items) => items.iter().all(cannot_fail),
+        Bool::CompareStr(_, a, b) | Bool::Text(_, a, b) => is_certain(a) && is_certain(b),
+        Bool::CompareInt(_, a, b) => [a, b].iter().all(|n| number(n, &mut Vec::new())),
+        Bool::InStrings(text, Strings::Items(items)) => {
+            is_certain(text) && items.iter().all(is_certain)
+        }
+        Bool::InInts(a, items) => {
+            number(a, &mut Vec::new()) && items.iter().all(|n| number(n, &mut Vec::new()))
+        }
+        Bool::Matches(text, _) | Bool::Glob(text, _) | Bool::Host(text, _) => is_certain(text),
+        _ => false,
+    }
+}

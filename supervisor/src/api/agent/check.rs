@@ -60,9 +60,9 @@ struct Inquiry {
 /// What became of a judgement.
 enum Held {
     /// It stands.
-    Not(Judged),
+    Not(Box<Judged>),
     /// An operator said yes to what it asks: judge again, there may be more.
-    Granted(Grant),
+    Granted(Box<Grant>),
 }
 
 /// What came of it, and which rules said so.
@@ -79,9 +79,9 @@ impl Inquiry {
         let judged = loop {
             let judged = self.judged(grants.clone()).await?;
             match self.held(judged).await {
-                Held::Granted(grant) if grants.len() < MAX_GRANTS => grants.push(grant),
+                Held::Granted(grant) if grants.len() < MAX_GRANTS => grants.push(*grant),
                 Held::Granted(_) => break self.timed_out(),
-                Held::Not(judged) => break judged,
+                Held::Not(judged) => break *judged,
             }
         };
         spawn_blocking(move || self.answer(&judged)).await.map_err(|_| failed())
@@ -99,18 +99,18 @@ impl Inquiry {
         let (asks, judgement) = (&self.door.asks, &mut judged.judgement);
         let asked = judgement.verdict == Verdict::Ask && self.door.mode == Mode::Enforce;
         let Some(question) = judgement.question.as_ref().filter(|_| asked) else {
-            return Held::Not(judged);
+            return Held::Not(Box::new(judged));
         };
         let facts = question.facts.clone();
         let rule = judgement.rule.as_deref().unwrap_or_default();
         let inquiry = asks::Inquiry::new(&facts, rule, &judgement.reason);
         let reply = asks.ask(inquiry, asks.patience()).await;
         match reply {
-            Reply::Allowed { .. } => Held::Granted(Grant { facts, by: reply.sentence() }),
+            Reply::Allowed { .. } => Held::Granted(Box::new(Grant { facts, by: reply.sentence() })),
             refused => {
                 let reason = judgement.reason.trim_end_matches('.');
                 judgement.reason = format!("{reason}; {}", refused.sentence());
-                Held::Not(judged)
+                Held::Not(Box::new(judged))
             }
         }
     }
