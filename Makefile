@@ -7,7 +7,7 @@ DIST := target/dist
 MUSL := x86_64-unknown-linux-musl
 FUZZ_SECONDS ?= 600
 
-.PHONY: help setup build man run test bench bench-policy fuzz clean
+.PHONY: help setup build man run test bench bench-policy fuzz fuzz-api clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ bench: build ## Print what supervision costs, as ratios
 
 bench-policy: ## Print what a decision of the rule engine costs, beside other engines (BENCH_QUICK=1: 20 s)
 	cargo bench --locked --manifest-path integration/benches/policy/Cargo.toml --target-dir target/policy-bench
+
+fuzz-api: build ## Drive the agent API from its OpenAPI document, FUZZ_SECONDS (300) long
+	@integration/scripts/fuzz-api
 
 fuzz: ## Fuzz the rule engine, FUZZ_SECONDS (600) a target; installs cargo-fuzz if it is missing
 	# The long property test: the engine against its oracle.

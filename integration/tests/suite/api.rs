@@ -118,7 +118,7 @@ fn verdicts_follow_the_rules() {
     assert_eq!(verdict["reason"], "Nobody pushes from here.");
     let verdict = api.check(json!({ "action_type": "tool_exec", "target": "deploy" }));
     assert_eq!(verdict["allowed"], false);
-    let reason = "Deployments need a person; an operator would have to be asked";
+    let reason = "Deployments need a person; an operator would have to be asked, and none listens";
     assert_eq!(verdict["reason"], reason);
     for name in ["log/x", "log/../log/x", "log-state/requests.db", "run/host.sock"] {
         let target = format!("{}/{name}", api.served.path().display());

@@ -1,6 +1,7 @@
 //! IF-002: the permission check. An answer is on record before it is given.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Extension;
@@ -57,6 +58,14 @@ struct Inquiry {
     check: Check,
 }
 
+/// How far an evaluation came.
+enum Settled {
+    /// It is on record, and this is the answer.
+    Told(Value),
+    /// An operator is to be asked first.
+    Held(Box<Judged>),
+}
+
 /// What became of a judgement.
 enum Held {
     /// It stands.
@@ -77,7 +86,10 @@ impl Inquiry {
     async fn evaluate(self) -> Result<Value, Refusal> {
         let mut grants = Vec::new();
         let judged = loop {
-            let judged = self.judged(grants.clone()).await?;
+            let judged = match self.settled(grants.clone()).await? {
+                Settled::Told(answer) => return Ok(answer),
+                Settled::Held(judged) => *judged,
+            };
             match self.held(judged).await {
                 Held::Granted(grant) if grants.len() < MAX_GRANTS => grants.push(*grant),
                 Held::Granted(_) => break self.timed_out(),
@@ -87,18 +99,38 @@ impl Inquiry {
         spawn_blocking(move || self.answer(&judged)).await.map_err(|_| failed())
     }
 
-    /// Evaluated beside the serving threads. What takes too long is a denial.
-    async fn judged(&self, grants: Vec<Grant>) -> Result<Judged, Refusal> {
+    /// Evaluated, recorded and answered beside the serving threads, in one go. What takes too long
+    /// is a denial; what comes of it afterwards is nobody's answer, and not on record.
+    async fn settled(&self, grants: Vec<Grant>) -> Result<Settled, Refusal> {
+        let late = Arc::new(AtomicBool::new(false));
+        let (inquiry, is_late) = (self.clone(), late.clone());
+        let evaluation = self.door.evaluate(move || {
+            let judged = inquiry.judge(&grants);
+            if inquiry.is_held(&judged) || is_late.load(Ordering::Acquire) {
+                return Settled::Held(Box::new(judged));
+            }
+            Settled::Told(inquiry.answer(&judged))
+        });
+        if let Some(settled) = evaluation.await? {
+            return Ok(settled);
+        }
+        late.store(true, Ordering::Release);
         let inquiry = self.clone();
-        let judged = self.door.evaluate(move || inquiry.judge(&grants)).await?;
-        Ok(judged.unwrap_or_else(|| self.timed_out()))
+        let answer = spawn_blocking(move || inquiry.answer(&inquiry.timed_out())).await;
+        answer.map(Settled::Told).map_err(|_| failed())
     }
 
-    /// Asks an operator, where a rule says so and one listens.
+    /// Whether an operator is to be asked, and one listens.
+    fn is_held(&self, judged: &Judged) -> bool {
+        judged.judgement.verdict == Verdict::Ask
+            && self.door.mode == Mode::Enforce
+            && self.door.asks.is_attended()
+    }
+
+    /// Asks an operator.
     async fn held(&self, mut judged: Judged) -> Held {
         let (asks, judgement) = (&self.door.asks, &mut judged.judgement);
-        let asked = judgement.verdict == Verdict::Ask && self.door.mode == Mode::Enforce;
-        let Some(question) = judgement.question.as_ref().filter(|_| asked) else {
+        let Some(question) = judgement.question.as_ref() else {
             return Held::Not(Box::new(judged));
         };
         let facts = question.facts.clone();
@@ -108,8 +140,7 @@ impl Inquiry {
         match reply {
             Reply::Allowed { .. } => Held::Granted(Box::new(Grant { facts, by: reply.sentence() })),
             refused => {
-                let reason = judgement.reason.trim_end_matches('.');
-                judgement.reason = format!("{reason}; {}", refused.sentence());
+                judgement.reason = after(&judgement.reason, &refused);
                 Held::Not(Box::new(judged))
             }
         }
@@ -147,7 +178,12 @@ impl Inquiry {
         if judgement.allows() || self.door.mode == Mode::Observe {
             return json!({ "allowed": true, "matched_rule": rule, "reason": null });
         }
-        denial(rule, &judgement.reason)
+        match judgement.verdict {
+            Verdict::Ask if !self.door.asks.is_attended() => {
+                denial(rule, &after(&judgement.reason, &Reply::Unattended))
+            }
+            _ => denial(rule, &judgement.reason),
+        }
     }
 
     fn record(&self, judged: &Judged) -> DecisionRecord {
@@ -176,6 +212,11 @@ impl Inquiry {
         describe(&mut record, &judged.judgement);
         record
     }
+}
+
+/// The rule's sentence, and how asking for an operator ended.
+fn after(reason: &str, reply: &Reply) -> String {
+    format!("{}; {}", reason.trim_end_matches('.'), reply.sentence())
 }
 
 fn failed() -> Refusal {
