@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{Question, command};
 use crate::attach::session::Identity;
+use crate::identity::Peer;
+use crate::resolve::Object;
 use crate::resolve::names::text;
-use crate::resolve::{Object, Tasks};
 
 mod address;
 mod paths;
@@ -81,6 +82,12 @@ impl Check {
         Ok(())
     }
 
+    /// How much it says.
+    pub(crate) fn size(&self) -> usize {
+        let entries = self.metadata.iter().map(|(key, value)| key.len() + value.len());
+        self.target.len() + entries.sum::<usize>()
+    }
+
     /// What the check is about, for its record.
     pub(crate) fn metadata(&self) -> &BTreeMap<String, String> {
         &self.metadata
@@ -102,16 +109,14 @@ fn word(value: &Value) -> Option<String> {
 }
 
 /// The facts that nobody who asks can set: door, agent, container, session and process.
-pub(crate) fn asked_by(identity: &Identity, pid: i32) -> Facts {
+pub(crate) fn asked_by(identity: &Identity, peer: &Peer) -> Facts {
     let mut facts = Facts { source: Source::Api, ..Facts::default() };
     identity.describe(&mut facts);
-    facts.process.pid = i64::from(pid);
-    facts.process.uid = -1;
-    // A table of its own: the asker may run another program by the next time.
-    if let Ok(task) = Tasks::default().get(pid) {
+    facts.process.pid = i64::from(peer.pid);
+    facts.process.uid = i64::from(peer.uid);
+    if let Some(task) = peer.task() {
         facts.process.exe = text(&task.exe);
         facts.process.ancestors.clone_from(&task.ancestors);
-        facts.process.uid = task.status().map_or(-1, |status| i64::from(status.credentials.uid));
     }
     facts
 }

@@ -1,13 +1,15 @@
 //! Who is at the other end of a connection, as the kernel tells.
 
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
 use nix::sys::socket::{getsockopt, sockopt};
 
 use super::process::{Process, status_of};
 use crate::attach::session::Identity;
+use crate::resolve::Tasks;
+use crate::resolve::task::{Task, read_link};
 
 /// The process at the other end of a connection, held for the connection's life.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Peer {
     pub(crate) uid: u32,
     process: Option<Arc<Process>>,
     session: Option<Arc<Membership>>,
+    /// What it ran when it was last looked at.
+    task: Arc<Mutex<Option<Arc<Task>>>>,
 }
 
 /// The session of a supervised program, which the supervisor itself connected.
@@ -29,7 +33,7 @@ pub(crate) struct Membership {
 impl Peer {
     /// Somebody of whom a number is all that is known: no agent, and never taken for one.
     pub(crate) fn seen(pid: i32, uid: u32) -> Self {
-        Self { pid, uid, process: None, session: None }
+        Self { pid, uid, process: None, session: None, task: Arc::default() }
     }
 
     /// The process that connected.
@@ -48,12 +52,13 @@ impl Peer {
             Err(Errno::ENOPROTOOPT) => opened(pid, uid)?,
             Err(errno) => return Err(errno),
         };
-        Ok(Self { pid, uid, process: Some(Arc::new(process)), session: None })
+        Ok(Self { process: Some(Arc::new(process)), ..Self::seen(pid, uid) })
     }
 
     /// A process that was started by us.
     pub(crate) fn started(process: Process, uid: u32) -> Self {
-        Self { pid: process.pid, uid, process: Some(Arc::new(process)), session: None }
+        let process_pid = process.pid;
+        Self { process: Some(Arc::new(process)), ..Self::seen(process_pid, uid) }
     }
 
     /// A supervised program that was connected on its behalf.
@@ -64,6 +69,18 @@ impl Peer {
     /// The process, while it lives.
     pub(crate) fn process(&self) -> Option<&Arc<Process>> {
         self.process.as_ref().filter(|process| process.is_alive())
+    }
+
+    /// Its program and ancestry. They are looked up again when it runs another program.
+    pub(crate) fn task(&self) -> Option<Arc<Task>> {
+        let mut known = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        let same =
+            |task: &&Arc<Task>| read_link(task.directory(), "exe").is_ok_and(|exe| exe == task.exe);
+        if let Some(task) = known.as_ref().filter(same) {
+            return Some(task.clone());
+        }
+        *known = Tasks::default().get(self.pid).ok();
+        known.clone()
     }
 
     /// Its session, where it was connected on behalf.
