@@ -106,15 +106,10 @@ fn settle<'s>(
         };
         let began = Instant::now();
         let room = session.keep_room(&resolved, &judgement);
-        let attempt = match (session.mode, waited) {
-            (_, Some(interrupted)) => interrupted,
-            // Left to the kernel, a visit would end wherever the path leads.
-            (Mode::Observe, _) if !visit => Attempt::Done(Answer::observe()),
-            _ if judgement.allows() && room.is_some() => {
-                let means = Means { guise: &mut worker.guise, slot: &worker.slot };
-                act(notification, &resolved, session, means)
-            }
-            _ => Attempt::Done(Answer::refuse(libc::EPERM)),
+        let allowed = judgement.allows() && room.is_some();
+        let attempt = match waited {
+            Some(interrupted) => interrupted,
+            None => carry_out(notification, &resolved, session, worker, allowed),
         };
         latency.answer = micros(began);
         match attempt {
@@ -130,6 +125,25 @@ fn settle<'s>(
     // Somebody keeps changing what is judged: that somebody gets nothing.
     let failure = Failure::of(Unresolved::Errno(nix::errno::Errno::EBUSY));
     unresolved(failure, Instant::now(), session)
+}
+
+/// Does what was allowed, or refuses it.
+fn carry_out(
+    notification: &Notification<'_>,
+    resolved: &Resolved,
+    session: &Session,
+    worker: &mut Worker,
+    allowed: bool,
+) -> Attempt {
+    // Left to the kernel, a visit would end wherever the path leads.
+    if session.mode == Mode::Observe && !session.is_visited_by(&resolved.request) {
+        return Attempt::Done(Answer::observe());
+    }
+    if !allowed {
+        return Attempt::Done(Answer::refuse(libc::EPERM));
+    }
+    let means = Means { guise: &mut worker.guise, slot: &worker.slot };
+    act(notification, resolved, session, means)
 }
 
 /// A call that could not be resolved fails as the kernel would have it; it is never allowed.
